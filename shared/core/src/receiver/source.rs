@@ -1,0 +1,211 @@
+//! A source: whom the receiver takes messages from, under which keys, at which URL, and who handles them.
+//!
+//! `keyid` selects one entry and the entry fixes everything else; the message only has to agree.
+
+use serde::{Deserialize, Serialize};
+
+use crate::challenge::ProofKey;
+use crate::digest::Digest;
+use crate::endpoint::EndpointUrl;
+use crate::id::{Environment, Generation, Scope, SubscriptionId, TenantId};
+use crate::keys::{Purpose, derive};
+use crate::reason::{Reason, Refusal};
+use crate::secret::Secret;
+use crate::signature::{Alg, SigningKey, VerifyKey, thumbprint};
+
+/// A configured source. Holds secrets: stored sealed, never logged.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    /// Where verified events go.
+    pub handler: Handler,
+    /// The subscriptions this source takes.
+    pub entries: Vec<Entry>,
+}
+
+/// The application behind the receiver.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Handler {
+    /// Its URL; the event is POSTed there with a stable `Idempotency-Key`.
+    pub url: EndpointUrl,
+}
+
+/// One subscription the receiver knows.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// The sender's origin.
+    pub issuer: String,
+    /// The sender's tenant.
+    pub tenant_id: TenantId,
+    /// `live` or `test`.
+    pub environment: Environment,
+    /// The subscription.
+    pub subscription_id: SubscriptionId,
+    /// Its generation.
+    pub generation: Generation,
+    /// Its signing profile.
+    pub profile: String,
+    /// The URL the sender was given for us, from our own configuration.
+    pub public_url: EndpointUrl,
+    /// The sender's keys.
+    pub keys: Vec<EntryKey>,
+    /// The subscriber secret, base64url, shown once at registration.
+    pub secret: String,
+    /// How receipts are sent; none without a receipt contract.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receipts: Option<Receipts>,
+}
+
+/// A key of the sender.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EntryKey {
+    /// Its id, as in `keyid`.
+    pub key_id: String,
+    /// Its algorithm.
+    pub alg: Alg,
+    /// Ed25519 public key, base64url; none for HMAC, which is derived from the secret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public_key: Option<String>,
+}
+
+/// Where and how receipts are sent.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Receipts {
+    /// The sender's receipts URL.
+    pub url: EndpointUrl,
+    /// The key they are signed with.
+    pub key: ReceiptKey,
+}
+
+/// The subscriber's receipt key.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(tag = "alg", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ReceiptKey {
+    /// Derived from the subscriber secret.
+    HmacSha256,
+    /// The subscriber's own Ed25519 key.
+    Ed25519 {
+        /// Its 32-octet seed, base64url.
+        seed: String,
+        /// Which of the subscriber's receipt keys this is.
+        #[serde(default = "first_key")]
+        generation: u64,
+    },
+}
+
+fn first_key() -> u64 {
+    1
+}
+
+impl Source {
+    /// Checks what a configuration must hold, before it is stored.
+    pub fn check(&self) -> Result<(), Refusal> {
+        let bad = |field: String, accepted: &str| {
+            Err(Refusal::new(Reason::BodyMalformed, "the source is not usable as given").at(field, accepted))
+        };
+        if self.entries.is_empty() {
+            return bad("entries".into(), "at least one subscription");
+        }
+        for (index, entry) in self.entries.iter().enumerate() {
+            let at = |field: &str| format!("entries[{index}].{field}");
+            if Secret::from_base64url(&entry.secret).is_none() {
+                return bad(at("secret"), "base64url of 32 octets, as shown at registration");
+            }
+            if entry.keys.is_empty() || entry.keys.iter().any(|key| entry.verify_key(key).is_err()) {
+                return bad(at("keys"), "the keys of the registration answer: key_id, alg, public_key");
+            }
+            if entry.receipts.is_some() && entry.receipt_key().is_err() {
+                return bad(
+                    at("receipts.key"),
+                    "{\"alg\":\"hmac-sha256\"} or {\"alg\":\"ed25519\",\"seed\":\"…\"}",
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// The entry and key that `key_id` selects.
+    pub fn select(&self, key_id: &str) -> Result<(&Entry, VerifyKey), Reason> {
+        let pair = self
+            .entries
+            .iter()
+            .find_map(|entry| Some((entry, entry.keys.iter().find(|k| k.key_id == key_id)?)));
+        let (entry, key) = pair.ok_or(Reason::KeyUnknown)?;
+        Ok((entry, entry.verify_key(key)?))
+    }
+}
+
+impl Entry {
+    /// What its keys and proofs are bound to.
+    pub fn scope(&self) -> Scope {
+        Scope {
+            issuer: self.issuer.clone(),
+            tenant: self.tenant_id.clone(),
+            environment: self.environment,
+            subscription: self.subscription_id.clone(),
+            generation: self.generation,
+        }
+    }
+
+    /// Digest of our own URL.
+    pub fn endpoint_digest(&self) -> Digest {
+        self.public_url.digest()
+    }
+
+    /// The key derived from the subscriber secret for `purpose`.
+    pub fn derived(&self, purpose: Purpose, key_id: &str) -> Result<Secret, Reason> {
+        let secret = Secret::from_base64url(&self.secret).ok_or(Reason::InternalCorrupt)?;
+        Ok(derive(&secret, purpose, &self.scope(), key_id, &self.profile))
+    }
+
+    /// The verification key behind `key`.
+    pub fn verify_key(&self, key: &EntryKey) -> Result<VerifyKey, Reason> {
+        match key.alg {
+            Alg::Ed25519 => {
+                let text = key.public_key.as_deref().ok_or(Reason::KeyWeak)?;
+                let octets: [u8; 32] = crate::base64::array_from_url(text).ok_or(Reason::KeyWeak)?;
+                if thumbprint(&octets) != key.key_id {
+                    return Err(Reason::KeyUnknown);
+                }
+                VerifyKey::ed25519(&octets)
+            }
+            Alg::HmacSha256 => Ok(VerifyKey::hmac(self.derived(Purpose::Deliver, &key.key_id)?)),
+        }
+    }
+
+    /// What challenges are proved with: the subscriber's Ed25519 key where it has one, else the
+    /// derived challenge key of the credential `key_id`.
+    pub fn proof_key(&self, key_id: &str) -> Result<ProofKey, Reason> {
+        match self.receipts.as_ref().map(|r| &r.key) {
+            Some(ReceiptKey::Ed25519 { .. }) => {
+                let (key, key_id, _) = self.receipt_key()?;
+                Ok(ProofKey::Ed25519 { key, key_id })
+            }
+            Some(ReceiptKey::HmacSha256) | None => Ok(ProofKey::Hmac {
+                key: self.derived(Purpose::Challenge, key_id)?,
+                key_id: key_id.to_owned(),
+            }),
+        }
+    }
+
+    /// What receipts are signed with: key, id and key generation.
+    pub fn receipt_key(&self) -> Result<(SigningKey, String, u64), Reason> {
+        match self.receipts.as_ref().map(|r| &r.key) {
+            None => Err(Reason::ReceiptNotContracted),
+            Some(ReceiptKey::Ed25519 { seed, generation }) => {
+                let seed = Secret::from_base64url(seed).ok_or(Reason::KeyWeak)?;
+                let key = SigningKey::ed25519(&seed);
+                let id = thumbprint(&key.public().unwrap_or_default());
+                Ok((key, id, *generation))
+            }
+            Some(ReceiptKey::HmacSha256) => {
+                let key_id = self.keys.first().map(|k| k.key_id.clone()).ok_or(Reason::KeyUnknown)?;
+                Ok((SigningKey::hmac(self.derived(Purpose::Receipt, &key_id)?), key_id, 1))
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The states of a generation. A transition consumes the state; what is not in the table is refused.
+
+use serde::{Deserialize, Serialize};
+
+use super::Terms;
+use crate::challenge::Proved;
+use crate::id::Generation;
+use crate::reason::Reason;
+use crate::time::Timestamp;
+
+/// Why a generation is SUSPENDED.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SuspendReason {
+    /// Key compromised.
+    Compromised,
+    /// The endpoint answered 410.
+    EndpointGone,
+    /// Asked for by an operator; also pause.
+    Operator,
+}
+
+/// Where a generation is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum GenerationState {
+    /// Nothing is sent but challenges.
+    PendingChallenge,
+    /// Deliveries flow.
+    Active {
+        /// When the proof was accepted.
+        activated_at: Timestamp,
+    },
+    /// Deliveries flow under the old key while a new one is being proved.
+    Rotating {
+        /// When the proof of the serving key was accepted.
+        activated_at: Timestamp,
+    },
+    /// Deliveries are planned and held.
+    Suspended {
+        /// When.
+        at: Timestamp,
+        /// Why.
+        reason: SuspendReason,
+        /// Whether it ever served; one that never did plans nothing.
+        served: bool,
+    },
+    /// A newer generation serves; registered deliveries run out.
+    Draining {
+        /// Until when.
+        until: Timestamp,
+    },
+    /// Served and done.
+    Closed {
+        /// When.
+        at: Timestamp,
+    },
+    /// Revoked; terminal.
+    Revoked {
+        /// When.
+        at: Timestamp,
+    },
+    /// Past its expiry; terminal.
+    Expired {
+        /// When.
+        at: Timestamp,
+    },
+}
+
+impl GenerationState {
+    /// The state's name on the wire and in storage.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::PendingChallenge => "PENDING_CHALLENGE",
+            Self::Active { .. } => "ACTIVE",
+            Self::Rotating { .. } => "ROTATING",
+            Self::Suspended { .. } => "SUSPENDED",
+            Self::Draining { .. } => "DRAINING",
+            Self::Closed { .. } => "CLOSED",
+            Self::Revoked { .. } => "REVOKED",
+            Self::Expired { .. } => "EXPIRED",
+        }
+    }
+
+    /// Whether nothing can ever change it again.
+    pub fn is_terminal(&self) -> bool {
+        matches!(self, Self::Closed { .. } | Self::Revoked { .. } | Self::Expired { .. })
+    }
+
+    /// PENDING_CHALLENGE → ACTIVE, on one proof.
+    pub fn activate(self, _proof: Proved, now: Timestamp) -> Result<Self, Reason> {
+        match self {
+            Self::PendingChallenge => Ok(Self::Active { activated_at: now }),
+            Self::Active { .. } | Self::Rotating { .. } => Err(Reason::ChallengeConsumed),
+            Self::Suspended { .. } | Self::Draining { .. } => Err(Reason::StateForbids),
+            Self::Closed { .. } | Self::Revoked { .. } | Self::Expired { .. } => {
+                Err(Reason::GenerationRevoked)
+            }
+        }
+    }
+
+    /// ACTIVE, ROTATING → SUSPENDED. Suspending what is suspended changes nothing.
+    pub fn suspend(self, reason: SuspendReason, now: Timestamp) -> Result<Self, Reason> {
+        match self {
+            Self::Active { .. } | Self::Rotating { .. } => {
+                Ok(Self::Suspended { at: now, reason, served: true })
+            }
+            suspended @ Self::Suspended { .. } => Ok(suspended),
+            Self::PendingChallenge | Self::Draining { .. } => Err(Reason::StateForbids),
+            Self::Closed { .. } | Self::Revoked { .. } | Self::Expired { .. } => {
+                Err(Reason::GenerationRevoked)
+            }
+        }
+    }
+
+    /// Any non-terminal state → REVOKED. Revoking what is revoked changes nothing.
+    pub fn revoke(self, now: Timestamp) -> Result<Self, Reason> {
+        match self {
+            revoked @ Self::Revoked { .. } => Ok(revoked),
+            Self::Closed { .. } | Self::Expired { .. } => Err(Reason::StateForbids),
+            Self::PendingChallenge
+            | Self::Active { .. }
+            | Self::Rotating { .. }
+            | Self::Suspended { .. }
+            | Self::Draining { .. } => Ok(Self::Revoked { at: now }),
+        }
+    }
+}
+
+/// A generation as the authority keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GenerationRecord {
+    /// Which.
+    pub generation: Generation,
+    /// Where it is.
+    pub state: GenerationState,
+    /// What it binds.
+    pub terms: Terms,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Challenges sent since the last request for one.
+    pub challenge_tries: u32,
+    /// Why the last challenge failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_challenge_failure: Option<Reason>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at() -> Timestamp {
+        Timestamp::from_unix(1)
+    }
+
+    #[test]
+    fn terminal_states_never_change() {
+        for state in [GenerationState::Closed { at: at() }, GenerationState::Expired { at: at() }] {
+            assert!(state.is_terminal());
+            assert!(state.clone().suspend(SuspendReason::Operator, at()).is_err());
+            assert!(state.revoke(at()).is_err());
+        }
+        let revoked = GenerationState::Revoked { at: at() };
+        assert_eq!(revoked.clone().revoke(Timestamp::from_unix(9)), Ok(revoked));
+    }
+
+    #[test]
+    fn a_generation_that_never_served_cannot_be_suspended() {
+        assert_eq!(
+            GenerationState::PendingChallenge.suspend(SuspendReason::Operator, at()),
+            Err(Reason::StateForbids)
+        );
+    }
+}
