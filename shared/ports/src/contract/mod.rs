@@ -1,0 +1,20 @@
+//! Suites every adapter must pass. Each is an `async fn` that returns the first promise it saw broken;
+//! natively a test awaits it, on Workers an object runs it against its own storage.
+
+mod store;
+
+pub use store::store_keeps_its_promises;
+
+/// A promise that was not kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken(pub String);
+
+impl std::fmt::Display for Broken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn expect(kept: bool, promise: &str) -> Result<(), Broken> {
+    if kept { Ok(()) } else { Err(Broken(promise.to_owned())) }
+}
