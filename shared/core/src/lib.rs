@@ -24,6 +24,7 @@ pub mod secret;
 pub mod signature;
 pub mod subscription;
 pub mod time;
+pub mod token;
 pub mod tuple;
 
 pub use reason::{Reason, Refusal};

@@ -93,6 +93,8 @@ reasons! {
     EndpointThrottled = "endpoint.throttled", 409;
     /// The same event id was published or received before with other bytes.
     EventConflict = "event.conflict", 409;
+    /// The event is older than this receiver remembers events: it could be a second effect.
+    EventTooOld = "event.too_old", 409;
     /// No such event here.
     EventUnknown = "event.unknown", 404;
     /// The delivery's own generation may not be sent to.
@@ -123,6 +125,8 @@ reasons! {
     KeyWeak = "key.weak", 422;
     /// The lease is no longer the attempt's.
     LeaseStale = "lease.stale", 409;
+    /// The path is served, but not under this method.
+    MethodNotAllowed = "method.not_allowed", 405;
     /// The receipt contradicts one already recorded: another payload digest.
     ReceiptConflict = "receipt.conflict", 409;
     /// The receipt arrived before any attempt was made.
@@ -178,6 +182,7 @@ impl Reason {
             401 => "Unauthorized",
             403 => "Forbidden",
             404 => "Not found",
+            405 => "Method not allowed",
             409 => "Conflict",
             413 => "Content too large",
             422 => "Unprocessable content",

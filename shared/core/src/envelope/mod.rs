@@ -29,7 +29,7 @@ pub struct Object {
 }
 
 /// What a publisher hands in. `data` is the caller's own text, kept octet for octet.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Draft {
     /// The caller's id, or one minted for it.
     pub id: EventId,

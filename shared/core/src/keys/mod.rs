@@ -9,4 +9,4 @@ mod seal;
 
 pub use credential::{Credential, CredentialState, KeyGeneration};
 pub use derive::{Purpose, derive, key_check};
-pub use seal::{Binding, MasterKey, MasterKeys};
+pub use seal::{Binding, Bound, MasterKey, MasterKeys, NamedRow};

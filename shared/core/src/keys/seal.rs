@@ -53,7 +53,7 @@ impl MasterKeys {
     }
 
     /// Seals `plain` for the row that `binding` names. `random` is 80 fresh octets.
-    pub fn seal(&self, binding: &Binding<'_>, plain: &[u8], random: [u8; 80]) -> Result<Vec<u8>, Refusal> {
+    pub fn seal(&self, binding: &impl Bound, plain: &[u8], random: [u8; 80]) -> Result<Vec<u8>, Refusal> {
         let Some(master) = self.0.last() else { return Err(Reason::InternalHost.into()) };
         let (data_key, nonces) = random.split_at(32);
         let (outer, inner) = nonces.split_at(NONCE);
@@ -69,7 +69,7 @@ impl MasterKeys {
     }
 
     /// Opens what [`MasterKeys::seal`] made for the same row.
-    pub fn open(&self, binding: &Binding<'_>, sealed: &[u8]) -> Result<Vec<u8>, Refusal> {
+    pub fn open(&self, binding: &impl Bound, sealed: &[u8]) -> Result<Vec<u8>, Refusal> {
         let corrupt = || Refusal::new(Reason::InternalCorrupt, "a sealed record does not open");
         let (version, rest) = sealed.split_first_chunk::<4>().ok_or_else(corrupt)?;
         if sealed.len() < HEADER {
@@ -88,11 +88,17 @@ impl MasterKeys {
     }
 
     /// Opens a sealed 32-octet secret.
-    pub fn open_secret(&self, binding: &Binding<'_>, sealed: &[u8]) -> Result<Secret, Refusal> {
+    pub fn open_secret(&self, binding: &impl Bound, sealed: &[u8]) -> Result<Secret, Refusal> {
         let octets = self.open(binding, sealed)?;
         let fixed: Result<[u8; 32], _> = octets.try_into();
         fixed.map(Secret::new).map_err(|_| Reason::InternalCorrupt.into())
     }
+}
+
+/// What a sealed value is bound to; kinds never share an encoding, for each opens with its own label.
+pub trait Bound {
+    /// The associated data under one version of the master key.
+    fn encode(&self, kek_version: u32) -> Vec<u8>;
 }
 
 /// The row a sealed value belongs to; all of it is associated data.
@@ -110,7 +116,7 @@ pub struct Binding<'a> {
     pub alg: &'a str,
 }
 
-impl Binding<'_> {
+impl Bound for Binding<'_> {
     fn encode(&self, kek_version: u32) -> Vec<u8> {
         Tuple::new("hookproof-at-rest-v1")
             .raw(&self.scope.encode())
@@ -118,6 +124,28 @@ impl Binding<'_> {
             .u64(self.key_generation)
             .field(self.purpose)
             .field(self.alg)
+            .u32(kek_version)
+            .into_bytes()
+    }
+}
+
+/// A row outside every subscription, such as a receiver's source.
+#[derive(Clone, Copy, Debug)]
+pub struct NamedRow<'a> {
+    /// What the sealed value is: `source`, ….
+    pub kind: &'a str,
+    /// The row's name.
+    pub name: &'a str,
+    /// Its revision, kept beside the sealed value.
+    pub revision: u64,
+}
+
+impl Bound for NamedRow<'_> {
+    fn encode(&self, kek_version: u32) -> Vec<u8> {
+        Tuple::new("hookproof-at-rest-row-v1")
+            .field(self.kind)
+            .field(self.name)
+            .u64(self.revision)
             .u32(kek_version)
             .into_bytes()
     }
@@ -190,6 +218,22 @@ mod tests {
         let new = both.seal(&binding(&one, "k"), b"x", [7; 80]).unwrap();
         assert_eq!(new[..4], [0, 0, 0, 2]);
         assert_eq!(keys(&[1]).open(&binding(&one, "k"), &new).unwrap_err().reason, Reason::InternalHost);
+    }
+
+    #[test]
+    fn a_named_row_is_bound_to_its_kind_name_and_revision() {
+        let row = NamedRow { kind: "source", name: "a", revision: 1 };
+        let sealed = keys(&[1]).seal(&row, b"x", [7; 80]).unwrap();
+        assert_eq!(keys(&[1]).open(&row, &sealed).unwrap(), b"x");
+        for other in [
+            NamedRow { kind: "other", ..row },
+            NamedRow { name: "b", ..row },
+            NamedRow { revision: 2, ..row },
+        ] {
+            assert!(keys(&[1]).open(&other, &sealed).is_err(), "{other:?}");
+        }
+        let scope = scope(1);
+        assert!(keys(&[1]).open(&binding(&scope, "a"), &sealed).is_err());
     }
 
     #[test]

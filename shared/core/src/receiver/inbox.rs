@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::base64;
 use crate::digest::Digest;
-use crate::id::{DeliveryId, Environment, EventId, Generation, SubscriptionId, TenantId};
+use crate::id::{Environment, EventId, TenantId};
+use crate::reason::Reason;
 use crate::receipt::ReceiptResult;
 use crate::time::{Span, Timestamp};
 use crate::tuple::Tuple;
@@ -14,14 +15,17 @@ use crate::tuple::Tuple;
 /// Waits between handler attempts in seconds; after the last the event is a receiver dead letter.
 const HANDLER_WAITS: [i64; 3] = [0, 1, 5];
 
-/// Waits between tries to send a receipt in seconds; the last repeats for a day.
-const RECEIPT_WAITS: [i64; 8] = [0, 1, 5, 30, 120, 600, 1800, 3600];
+/// Longest time a handler may take.
+pub const HANDLER_TIMEOUT: Span = Span::seconds(30);
 
-/// How long a receipt is tried.
-const RECEIPT_LIFE: Span = Span::hours(24);
-
-/// Longest time a handler may take; its lease is a little longer.
+/// Its lease is a little longer, so that whoever still waits for it can report.
 pub(crate) const HANDLER_LEASE: Span = Span::seconds(40);
+
+/// How long a completed event is remembered; the sender replays nothing that is nearly as old.
+pub const RETENTION: Span = Span::days(30);
+
+/// Clocks differ: an event is too old a little before its row may be gone.
+const RETENTION_MARGIN: Span = Span::hours(1);
 
 /// What makes an event the same event: never the sender's subscription, so that an event arriving
 /// through two of them has one effect.
@@ -39,6 +43,24 @@ pub struct Key {
     pub event_id: EventId,
 }
 
+impl Key {
+    /// Its text in tables and paths: a digest of the sender, a dot, the event id. Unique in a source, for
+    /// the digest holds no dot, and in the order of event ids for each sender.
+    pub fn id(&self) -> String {
+        let sender = Tuple::new("hookproof-inbox-sender-v1")
+            .field(&self.issuer)
+            .field(self.tenant.as_str())
+            .field(self.environment.as_str())
+            .sha256();
+        format!("{}.{}", base64::url(&sender[..16]), self.event_id)
+    }
+}
+
+/// Whether an event the sender accepted at `accepted_at` may have been here before and been forgotten.
+pub fn is_too_old(accepted_at: Timestamp, now: Timestamp) -> bool {
+    now - accepted_at > Span::millis(RETENTION.as_millis() - RETENTION_MARGIN.as_millis())
+}
+
 /// The operation id used where the handler names none: stable over retries and restarts.
 pub fn default_operation_id(key: &Key) -> String {
     let hash = Tuple::new("hookproof-operation-v1")
@@ -49,21 +71,6 @@ pub fn default_operation_id(key: &Key) -> String {
         .field(key.event_id.as_str())
         .sha256();
     format!("op_{}", base64::url(&hash[..16]))
-}
-
-/// Which delivery brought an event, for its receipt.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Arrival {
-    /// The subscription.
-    pub subscription: SubscriptionId,
-    /// Its generation.
-    pub generation: Generation,
-    /// The delivery.
-    pub delivery_id: DeliveryId,
-    /// The attempt.
-    pub attempt: u32,
-    /// SHA-256 of the attempt's signature octets.
-    pub signature_digest: Digest,
 }
 
 /// Where an event is.
@@ -91,7 +98,21 @@ pub enum InboxState {
     DeadLetter {
         /// When.
         at: Timestamp,
+        /// Why.
+        reason: Reason,
     },
+}
+
+impl InboxState {
+    /// Its name in JSON, in tables and in queries.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Processing { .. } => "processing",
+            Self::Completed { .. } => "completed",
+            Self::DeadLetter { .. } => "dead_letter",
+        }
+    }
 }
 
 /// What the handler answered.
@@ -105,7 +126,7 @@ pub enum HandlerResult {
         /// Its name for the effect, where it gave one.
         operation_id: Option<String>,
     },
-    /// Not now: 5xx, 429 or no answer.
+    /// Not now: any other status, or no answer.
     Failed {
         /// The status, where there was one.
         status: Option<u16>,
@@ -132,6 +153,12 @@ pub struct Item {
     /// The handler's last status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_status: Option<u16>,
+    /// Replays from the dead letters.
+    #[serde(default)]
+    pub replays: u32,
+    /// The last of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replayed_at: Option<Timestamp>,
     /// Where it is.
     #[serde(flatten)]
     pub state: InboxState,
@@ -167,23 +194,42 @@ impl Item {
             duplicates: 0,
             failures: 0,
             last_status: None,
+            replays: 0,
+            replayed_at: None,
             state: InboxState::Pending,
             due: Some(now),
         }
     }
 
+    /// The same bytes arrived again.
+    #[must_use]
+    pub fn repeat(mut self) -> Self {
+        self.duplicates = self.duplicates.saturating_add(1);
+        self
+    }
+
+    /// Processing under a lease that ran out → pending at once; a handler that took its worker along
+    /// gave no answer, and the third time is the last.
+    #[must_use]
+    pub fn lapse(self, now: Timestamp) -> Self {
+        let lost = matches!(self.state, InboxState::Processing { .. }) && self.is_due(now);
+        if !lost {
+            return self;
+        }
+        let mut it = self.fail(None, now);
+        it.due = it.due.map(|_| now);
+        it
+    }
+
     /// Pending, or processing under a lease that ran out, → processing.
-    pub fn take(mut self, lease: String, now: Timestamp) -> Option<Self> {
-        let free = match &self.state {
-            InboxState::Pending | InboxState::Processing { .. } => self.due.is_some_and(|due| due <= now),
-            InboxState::Completed { .. } | InboxState::DeadLetter { .. } => false,
-        };
-        if !free {
+    pub fn take(self, lease: String, now: Timestamp) -> Option<Self> {
+        let mut it = self.lapse(now);
+        if it.state != InboxState::Pending || !it.is_due(now) {
             return None;
         }
-        self.state = InboxState::Processing { lease };
-        self.due = Some(now + HANDLER_LEASE);
-        Some(self)
+        it.state = InboxState::Processing { lease };
+        it.due = Some(now + HANDLER_LEASE);
+        Some(it)
     }
 
     /// Records what the handler answered under `lease`; a stale lease changes nothing.
@@ -199,119 +245,73 @@ impl Item {
                 self.due = None;
                 (self, Advance::Completed)
             }
-            HandlerResult::Failed { status } => {
-                self.failures += 1;
-                self.last_status = status;
-                match HANDLER_WAITS.get(self.failures as usize) {
-                    Some(&wait) => {
-                        self.state = InboxState::Pending;
-                        self.due = Some(now + Span::seconds(wait));
-                    }
-                    None => {
-                        self.state = InboxState::DeadLetter { at: now };
-                        self.due = None;
-                    }
-                }
-                (self, Advance::Waiting)
+            HandlerResult::Failed { status } => (self.fail(status, now), Advance::Waiting),
+        }
+    }
+
+    /// Dead letter → pending, with its attempts counted anew. A replay that is already under way is
+    /// answered the same; anything else is [`Reason::StateForbids`].
+    pub fn replay(mut self, now: Timestamp) -> Result<Self, Reason> {
+        match self.state {
+            InboxState::DeadLetter { .. } => {
+                self.state = InboxState::Pending;
+                self.failures = 0;
+                self.replays += 1;
+                self.replayed_at = Some(now);
+                self.due = Some(now);
+                Ok(self)
+            }
+            InboxState::Pending | InboxState::Processing { .. } if self.replays > 0 => Ok(self),
+            InboxState::Pending | InboxState::Processing { .. } | InboxState::Completed { .. } => {
+                Err(Reason::StateForbids)
             }
         }
     }
-}
 
-/// Where a receipt is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "state", rename_all = "snake_case")]
-pub enum ReceiptState {
-    /// Waiting for the event to be handled.
-    Waiting,
-    /// To be sent.
-    Due,
-    /// Recorded by the sender, the first time or again.
-    Confirmed {
-        /// When.
-        at: Timestamp,
-    },
-    /// The sender refused it for good.
-    Refused {
-        /// When.
-        at: Timestamp,
-        /// Its status.
-        status: u16,
-    },
-    /// Not accepted within a day.
-    GivenUp {
-        /// When.
-        at: Timestamp,
-    },
-}
-
-/// The receipt owed for one event to one subscription.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ItemReceipt {
-    /// The delivery it answers.
-    pub arrival: Arrival,
-    /// When it was first due.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub since: Option<Timestamp>,
-    /// Tries made.
-    pub tries: u32,
-    /// The sender's last status.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_status: Option<u16>,
-    /// Where it is.
-    #[serde(flatten)]
-    pub state: ReceiptState,
-    /// When to try next.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub due: Option<Timestamp>,
-}
-
-impl ItemReceipt {
-    /// The receipt for a first arrival.
-    pub fn waiting(arrival: Arrival) -> Self {
-        Self { arrival, since: None, tries: 0, last_status: None, state: ReceiptState::Waiting, due: None }
+    /// Due, and its source is gone → dead letter.
+    #[must_use]
+    pub fn abandon(self, now: Timestamp) -> Self {
+        if self.is_due(now) { self.bury(Reason::SourceUnknown, now) } else { self }
     }
 
-    /// The event is handled: send it.
-    #[must_use]
-    pub fn release(mut self, now: Timestamp) -> Self {
-        if self.state == ReceiptState::Waiting {
-            self.state = ReceiptState::Due;
-            self.since = Some(now);
-            self.due = Some(now);
+    /// From the signed time to the recorded result.
+    pub fn latency(&self) -> Option<Span> {
+        match self.state {
+            InboxState::Completed { at, .. } => Some(at - self.signed_at),
+            InboxState::Pending | InboxState::Processing { .. } | InboxState::DeadLetter { .. } => None,
         }
-        self
     }
 
-    /// Counts a try before it is made, so that a lost worker does not lose the receipt.
-    #[must_use]
-    pub fn begin(mut self, now: Timestamp) -> Self {
-        self.tries += 1;
-        let wait = RECEIPT_WAITS[(self.tries as usize).min(RECEIPT_WAITS.len() - 1)];
-        self.due = Some(now + Span::seconds(wait.max(15)));
-        self
+    fn is_due(&self, now: Timestamp) -> bool {
+        self.due.is_some_and(|due| due <= now)
     }
 
-    /// Records the sender's answer; `None` is no answer.
-    #[must_use]
-    pub fn answered(mut self, status: Option<u16>, now: Timestamp) -> Self {
-        if self.state != ReceiptState::Due {
-            return self;
-        }
+    fn fail(mut self, status: Option<u16>, now: Timestamp) -> Self {
+        self.failures += 1;
         self.last_status = status;
-        self.state = match status {
-            Some(200..=299) => ReceiptState::Confirmed { at: now },
-            Some(status @ (400..=407 | 409..=428 | 430..=499)) => ReceiptState::Refused { at: now, status },
-            Some(_) | None if self.since.is_some_and(|since| now - since > RECEIPT_LIFE) => {
-                ReceiptState::GivenUp { at: now }
-            }
-            Some(_) | None => {
-                let wait = RECEIPT_WAITS[(self.tries as usize).min(RECEIPT_WAITS.len() - 1)];
+        match HANDLER_WAITS.get(self.failures as usize) {
+            Some(&wait) => {
+                self.state = InboxState::Pending;
                 self.due = Some(now + Span::seconds(wait));
-                return self;
+                self
             }
-        };
+            None => self.bury(failure(status), now),
+        }
+    }
+
+    fn bury(mut self, reason: Reason, now: Timestamp) -> Self {
+        self.state = InboxState::DeadLetter { at: now, reason };
         self.due = None;
         self
+    }
+}
+
+fn failure(status: Option<u16>) -> Reason {
+    match status {
+        None => Reason::TransportUnknown,
+        Some(300..=399) => Reason::RedirectRefused,
+        Some(429) => Reason::EndpointThrottled,
+        Some(400..=499) => Reason::EndpointClientError,
+        Some(_) => Reason::EndpointServerError,
     }
 }

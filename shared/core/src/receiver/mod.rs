@@ -2,13 +2,18 @@
 
 mod inbox;
 mod intake;
+mod latency;
+mod owed;
 mod source;
 
 pub use inbox::{
-    Advance, Arrival, HandlerResult, InboxState, Item, ItemReceipt, Key, ReceiptState, default_operation_id,
+    Advance, HANDLER_TIMEOUT, HandlerResult, InboxState, Item, Key, RETENTION, default_operation_id,
+    is_too_old,
 };
-pub use intake::{Intake, Received, VerifiedDelivery, receive};
-pub use source::{Entry, EntryKey, Handler, ReceiptKey, Receipts, Source};
+pub use intake::{Intake, Received, VerifiedDelivery, kept_fields, receive};
+pub use latency::Latency;
+pub use owed::{Arrival, ItemReceipt, ReceiptState};
+pub use source::{Entry, EntryKey, Handler, ReceiptKey, Receipts, Source, SourceName};
 
 /// How old a signed time may be, either way, in seconds.
 pub const WINDOW_SECONDS: i64 = 300;

@@ -4,14 +4,52 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::inbox::Key;
 use crate::challenge::ProofKey;
 use crate::digest::Digest;
 use crate::endpoint::EndpointUrl;
-use crate::id::{Environment, Generation, Scope, SubscriptionId, TenantId};
+use crate::id::{Environment, EventId, Generation, Scope, SubscriptionId, TenantId};
 use crate::keys::{Purpose, derive};
 use crate::reason::{Reason, Refusal};
 use crate::secret::Secret;
 use crate::signature::{Alg, SigningKey, VerifyKey, thumbprint};
+
+/// A source's name, as it stands in paths: 1 to 64 of `a-z 0-9 _ -`, a letter or digit first.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct SourceName(String);
+
+impl SourceName {
+    /// What [`SourceName::parse`] takes, in words.
+    pub const ACCEPTED: &'static str = "1 to 64 of a-z 0-9 _ -, a letter or digit first";
+
+    /// Reads a name.
+    pub fn parse(text: &str) -> Option<Self> {
+        let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+        let fits = text.len() <= 64
+            && text.bytes().next().is_some_and(plain)
+            && text.bytes().all(|b| plain(b) || b == b'_' || b == b'-');
+        fits.then(|| Self(text.to_owned()))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for SourceName {
+    type Error = &'static str;
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::parse(&text).ok_or(Self::ACCEPTED)
+    }
+}
+
+impl From<SourceName> for String {
+    fn from(name: SourceName) -> Self {
+        name.0
+    }
+}
 
 /// A configured source. Holds secrets: stored sealed, never logged.
 #[derive(Clone, Serialize, Deserialize)]
@@ -110,6 +148,12 @@ impl Source {
         if self.entries.is_empty() {
             return bad("entries".into(), "at least one subscription");
         }
+        let mut key_ids: Vec<_> =
+            self.entries.iter().flat_map(|e| e.keys.iter().map(|k| &k.key_id)).collect();
+        key_ids.sort_unstable();
+        if key_ids.windows(2).any(|pair| pair[0] == pair[1]) {
+            return bad("entries".into(), "each key_id once: it selects one entry");
+        }
         for (index, entry) in self.entries.iter().enumerate() {
             let at = |field: &str| format!("entries[{index}].{field}");
             if Secret::from_base64url(&entry.secret).is_none() {
@@ -127,16 +171,6 @@ impl Source {
         }
         Ok(())
     }
-
-    /// The entry and key that `key_id` selects.
-    pub fn select(&self, key_id: &str) -> Result<(&Entry, VerifyKey), Reason> {
-        let pair = self
-            .entries
-            .iter()
-            .find_map(|entry| Some((entry, entry.keys.iter().find(|k| k.key_id == key_id)?)));
-        let (entry, key) = pair.ok_or(Reason::KeyUnknown)?;
-        Ok((entry, entry.verify_key(key)?))
-    }
 }
 
 impl Entry {
@@ -148,6 +182,17 @@ impl Entry {
             environment: self.environment,
             subscription: self.subscription_id.clone(),
             generation: self.generation,
+        }
+    }
+
+    /// The inbox key of an event that this entry brought: all but the event id is our own configuration.
+    pub fn inbox_key(&self, source: &SourceName, event_id: EventId) -> Key {
+        Key {
+            source: source.as_str().to_owned(),
+            issuer: self.issuer.clone(),
+            tenant: self.tenant_id.clone(),
+            environment: self.environment,
+            event_id,
         }
     }
 

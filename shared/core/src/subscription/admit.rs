@@ -62,7 +62,8 @@ mod tests {
             Err(Hold::Never(Reason::GenerationStale))
         );
         assert_eq!(verdict(GenerationState::PendingChallenge), Err(Hold::Held));
-        let suspended = GenerationState::Suspended { at: now, reason: SuspendReason::Operator, served: true };
+        let suspended =
+            GenerationState::Suspended { at: now, reason: SuspendReason::Operator, since: earlier };
         assert_eq!(verdict(suspended), Err(Hold::Held));
         assert_eq!(
             verdict(GenerationState::Revoked { at: now }),

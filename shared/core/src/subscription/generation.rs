@@ -42,8 +42,8 @@ pub enum GenerationState {
         at: Timestamp,
         /// Why.
         reason: SuspendReason,
-        /// Whether it ever served; one that never did plans nothing.
-        served: bool,
+        /// Since when it had served; one that never did plans nothing.
+        since: Timestamp,
     },
     /// A newer generation serves; registered deliveries run out.
     Draining {
@@ -102,8 +102,8 @@ impl GenerationState {
     /// ACTIVE, ROTATING → SUSPENDED. Suspending what is suspended changes nothing.
     pub fn suspend(self, reason: SuspendReason, now: Timestamp) -> Result<Self, Reason> {
         match self {
-            Self::Active { .. } | Self::Rotating { .. } => {
-                Ok(Self::Suspended { at: now, reason, served: true })
+            Self::Active { activated_at: since } | Self::Rotating { activated_at: since } => {
+                Ok(Self::Suspended { at: now, reason, since })
             }
             suspended @ Self::Suspended { .. } => Ok(suspended),
             Self::PendingChallenge | Self::Draining { .. } => Err(Reason::StateForbids),
