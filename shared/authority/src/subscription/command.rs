@@ -1,0 +1,221 @@
+//! What an authority can be told and what it answers.
+
+use hookproof_core::Reason;
+use hookproof_core::endpoint::{EgressAssurance, EndpointUrl};
+use hookproof_core::id::{ChallengeId, DeliveryId, SubscriptionId};
+use hookproof_core::ledger::Outcome;
+use hookproof_core::time::{Span, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::evidence::Bundle;
+use super::query::{DeliveryView, SubscriptionView};
+use super::receipt::{ReceiptOutcome, ReceiptRequest};
+use super::register::{Registered, Registration};
+use crate::message::EventRef;
+
+/// A command to one authority.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "command", content = "with", rename_all = "snake_case")]
+pub enum Command {
+    /// Creates the subscription with its first generation.
+    Register(Box<Registration>),
+    /// Reads the subscription.
+    Describe,
+    /// Asks for a challenge of the generation that waits for one; resets its tries.
+    RequestChallenge,
+    /// Draws and signs the challenge that is due, if one is.
+    IssueChallenge,
+    /// Judges what came back, and activates on a proof.
+    JudgeChallenge {
+        /// Which challenge.
+        challenge_id: ChallengeId,
+        /// What came back.
+        outcome: ChallengeOutcome,
+    },
+    /// Plans deliveries that are new and claims, signs and leases those that are due.
+    PlanAndClaim {
+        /// The events.
+        items: Vec<PlanItem>,
+    },
+    /// Claims what is due.
+    ClaimDue,
+    /// Records what came of attempts.
+    Settle {
+        /// The attempts.
+        items: Vec<SettleItem>,
+    },
+    /// Verifies and records an application receipt.
+    Receipt(Box<ReceiptRequest>),
+    /// Reads a delivery.
+    Delivery {
+        /// Which.
+        delivery_id: DeliveryId,
+    },
+    /// Reads deliveries, newest first.
+    Deliveries {
+        /// Continue after this one.
+        after: Option<DeliveryId>,
+        /// At most so many.
+        limit: u32,
+        /// Only in this state.
+        state: Option<String>,
+    },
+    /// Reads the evidence chain.
+    Evidence,
+}
+
+/// A reply to a command.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "reply", content = "with", rename_all = "snake_case")]
+pub enum Reply {
+    /// To `Register`.
+    Registered(Box<Registered>),
+    /// To `Describe` and `RequestChallenge`.
+    Subscription(Box<SubscriptionView>),
+    /// To `IssueChallenge`: what to send, or nothing.
+    Challenge(Option<Box<ChallengeRequest>>),
+    /// To `JudgeChallenge`: why it failed, or nothing when it proved.
+    ChallengeJudged(Option<Reason>),
+    /// To `PlanAndClaim`, item by item.
+    Planned(Vec<Planned>),
+    /// To `ClaimDue`.
+    Claimed(Vec<Claimed>),
+    /// To `Settle`: the state after each.
+    Settled(Vec<DeliveryView>),
+    /// To `Receipt`.
+    Receipt(Box<ReceiptOutcome>),
+    /// To `Delivery`.
+    Delivery(Box<DeliveryView>),
+    /// To `Deliveries`.
+    Deliveries(Vec<DeliveryView>),
+    /// To `Evidence`.
+    Evidence(Box<Bundle>),
+}
+
+/// What the timer asks of the host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wake {
+    /// Deliveries are due: one message on the retry queue.
+    Deliveries(SubscriptionId),
+    /// A challenge is due: one message on the challenge queue.
+    Challenge(SubscriptionId),
+}
+
+/// One event to plan.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PlanItem {
+    /// The event.
+    pub event: EventRef,
+}
+
+/// What became of an item.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "outcome", content = "with", rename_all = "snake_case")]
+pub enum Planned {
+    /// To be sent now.
+    Claimed(Box<Claimed>),
+    /// Planned or waiting; the authority's timer will ask.
+    Later {
+        /// Until when.
+        at: Option<Timestamp>,
+    },
+    /// Already past that: nothing to send.
+    Settled {
+        /// The delivery's state.
+        state: String,
+    },
+    /// Not for this subscription.
+    NotWanted {
+        /// Why.
+        reason: Reason,
+    },
+}
+
+/// An attempt that is durable, signed and leased: everything to send it, nothing to look up again.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Claimed {
+    /// The delivery.
+    pub delivery_id: DeliveryId,
+    /// Where its bytes are.
+    pub event: EventRef,
+    /// The attempt.
+    pub attempt: u32,
+    /// Settle with this.
+    pub lease_token: String,
+    /// Do not start after this.
+    pub lease_until: Timestamp,
+    /// Where to send.
+    pub endpoint: EndpointUrl,
+    /// The finished header fields.
+    pub fields: Vec<HeaderField>,
+    /// The `Signature-Input` member, for the journal.
+    pub signature_input: String,
+    /// The key that signed, for the journal.
+    pub key_id: String,
+    /// Longest time the request may take.
+    pub timeout: Span,
+}
+
+/// A header field.
+pub type HeaderField = (String, String);
+
+/// What came of an attempt.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SettleItem {
+    /// The delivery.
+    pub delivery_id: DeliveryId,
+    /// The attempt.
+    pub attempt: u32,
+    /// Its lease.
+    pub lease_token: String,
+    /// What the transport saw.
+    pub outcome: Outcome,
+    /// How sure the address was.
+    pub assurance: Option<EgressAssurance>,
+}
+
+/// A challenge ready to send: the decoy first, then the question.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ChallengeRequest {
+    /// Which.
+    pub challenge_id: ChallengeId,
+    /// Where to.
+    pub endpoint: EndpointUrl,
+    /// The decoy's fields.
+    pub decoy_fields: Vec<HeaderField>,
+    /// The decoy's body: one character changed after signing.
+    pub decoy_body: String,
+    /// The question's fields.
+    pub fields: Vec<HeaderField>,
+    /// The question's body.
+    pub body: String,
+    /// The `Signature-Input` member, for the journal.
+    pub signature_input: String,
+    /// The key being proved.
+    pub key_id: String,
+    /// Longest time each request may take.
+    pub timeout: Span,
+}
+
+/// What came back for a challenge.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ChallengeOutcome {
+    /// The decoy was answered as if it were genuine.
+    DecoyAnswered,
+    /// A complete answer.
+    Answered {
+        /// Its status.
+        status: u16,
+        /// Its content type.
+        content_type: Option<String>,
+        /// Its body as text; none when it was not UTF-8 or too long.
+        body: Option<String>,
+    },
+    /// No answer, or the endpoint was refused by policy.
+    Failed {
+        /// Why.
+        reason: Reason,
+    },
+}

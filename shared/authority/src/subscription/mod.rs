@@ -1,0 +1,91 @@
+//! The authority: everything about one subscription, decided by one object, one transaction a command.
+//!
+//! Private keys and secrets are unsealed here only, inside the transaction that needs them; what
+//! leaves is finished header values. A revocation that has committed is therefore final.
+
+mod challenge;
+mod claim;
+mod command;
+mod evidence;
+mod query;
+mod receipt;
+mod register;
+mod session;
+mod settle;
+mod store;
+mod wake;
+
+pub use command::{
+    ChallengeOutcome, ChallengeRequest, Claimed, Command, HeaderField, PlanItem, Planned, Reply, SettleItem,
+    Wake,
+};
+pub use evidence::{Bundle, What};
+pub use query::{DeliveryView, GenerationView, SubscriptionView};
+pub use receipt::{ReceiptOutcome, ReceiptRequest};
+pub use register::{Registered, Registration, SigningAlg};
+
+use hookproof_core::Refusal;
+use hookproof_core::id::IdKey;
+use hookproof_core::keys::MasterKeys;
+use hookproof_ports::{Aggregate, Commit, Context, Sql};
+
+/// The authority's code and what its deployment gives it.
+pub struct Authority {
+    /// The deployment's origin; part of every proof and key derivation.
+    pub issuer: String,
+    /// Where subscribers send receipts.
+    pub receipts_url: String,
+    /// This region's name.
+    pub region: String,
+    /// Opens and seals what is at rest.
+    pub keys: MasterKeys,
+    /// Checks ids.
+    pub id_key: IdKey,
+}
+
+impl Aggregate for Authority {
+    const NAME: &'static str = "subscription";
+    const SCHEMA: &'static [&'static str] = store::SCHEMA;
+    type Command = Command;
+    type Reply = Reply;
+    type Wake = Wake;
+
+    async fn handle<S: Sql>(
+        &self,
+        context: &Context<'_>,
+        sql: &S,
+        command: Command,
+    ) -> Result<Commit<Reply>, Refusal> {
+        if let Command::Register(registration) = command {
+            return self.register(context, sql, *registration).await;
+        }
+        let mut session = self.open(context, sql).await?;
+        let reply = match command {
+            Command::Register(_) => return Err(hookproof_core::Reason::InternalCorrupt.into()),
+            Command::Describe => Reply::Subscription(Box::new(session.describe().await?)),
+            Command::RequestChallenge => Reply::Subscription(Box::new(session.request_challenge().await?)),
+            Command::IssueChallenge => Reply::Challenge(session.issue_challenge().await?.map(Box::new)),
+            Command::JudgeChallenge { challenge_id, outcome } => {
+                Reply::ChallengeJudged(session.judge_challenge(&challenge_id, outcome).await?)
+            }
+            Command::PlanAndClaim { items } => Reply::Planned(session.plan_and_claim(items).await?),
+            Command::ClaimDue => Reply::Claimed(session.claim_due().await?),
+            Command::Settle { items } => Reply::Settled(session.settle(items).await?),
+            Command::Receipt(request) => Reply::Receipt(Box::new(session.receipt(*request).await?)),
+            Command::Delivery { delivery_id } => {
+                Reply::Delivery(Box::new(session.delivery(&delivery_id).await?))
+            }
+            Command::Deliveries { after, limit, state } => {
+                Reply::Deliveries(session.deliveries(after.as_ref(), limit, state.as_deref()).await?)
+            }
+            Command::Evidence => Reply::Evidence(Box::new(session.evidence().await?)),
+        };
+        session.commit(reply).await
+    }
+
+    async fn wake<S: Sql>(&self, context: &Context<'_>, sql: &S) -> Result<Commit<Vec<Wake>>, Refusal> {
+        let mut session = self.open(context, sql).await?;
+        let wakes = session.wake().await?;
+        session.commit_woken(wakes).await
+    }
+}

@@ -1,0 +1,234 @@
+//! What an authority shows of itself: everything an operator asks, nothing secret.
+
+use hookproof_core::digest::Digest;
+use hookproof_core::endpoint::EndpointUrl;
+use hookproof_core::id::{DeliveryId, Environment, EventId, Generation, SubscriptionId, TenantId};
+use hookproof_core::keys::Credential;
+use hookproof_core::ledger::{Application, ApplicationTier, Attempt, State};
+use hookproof_core::subscription::{GenerationState, Owner, ReceiptContract, TopicPattern};
+use hookproof_core::time::Timestamp;
+use hookproof_core::{Reason, Refusal};
+use hookproof_ports::Sql;
+use serde::{Deserialize, Serialize};
+
+use super::session::{LoadedGeneration, Session};
+use super::store::DeliveryRow;
+
+/// A subscription, with its serving (else newest) generation's state on top.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SubscriptionView {
+    /// Its id.
+    pub subscription_id: SubscriptionId,
+    /// Its tenant.
+    pub tenant_id: TenantId,
+    /// `live` or `test`.
+    pub environment: Environment,
+    /// Rises with every change; the `ETag`.
+    pub revision: u64,
+    /// The state shown.
+    pub state: String,
+    /// The generation shown.
+    pub generation: Generation,
+    /// The sender's origin, to be configured at the receiver.
+    pub issuer: String,
+    /// Where receipts go.
+    pub receipts_url: String,
+    /// The region that sends.
+    pub region: String,
+    /// When it was registered.
+    pub created_at: Timestamp,
+    /// All generations, newest first.
+    pub generations: Vec<GenerationView>,
+}
+
+/// A generation.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct GenerationView {
+    /// Which.
+    pub generation: Generation,
+    /// Where it is.
+    #[serde(flatten)]
+    pub state: GenerationState,
+    /// Where it sends.
+    pub endpoint: EndpointUrl,
+    /// Digest of that.
+    pub endpoint_digest: Digest,
+    /// What it wants.
+    pub topics: Vec<TopicPattern>,
+    /// Which majors it understands; empty takes all.
+    pub accepted_versions: Vec<String>,
+    /// How it signs.
+    pub profile: String,
+    /// How receipts are signed.
+    pub receipt: ReceiptContract,
+    /// Whom to tell.
+    pub owner: Owner,
+    /// The retry policy's name.
+    pub retry_policy: String,
+    /// Challenges sent since the last request.
+    pub challenge_tries: u32,
+    /// Why the last failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_challenge_failure: Option<Reason>,
+    /// Its credentials' public part.
+    pub keys: Vec<Credential>,
+}
+
+/// A delivery: what state, why did the last attempt fail, when is the next.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct DeliveryView {
+    /// Its id.
+    pub delivery_id: DeliveryId,
+    /// The subscription.
+    pub subscription_id: SubscriptionId,
+    /// The event.
+    pub event_id: EventId,
+    /// Its type.
+    pub event_type: String,
+    /// Digest of the bytes.
+    pub payload_digest: Digest,
+    /// When the event was accepted.
+    pub accepted_at: Timestamp,
+    /// The generation it belongs to.
+    pub generation: Generation,
+    /// How far it got.
+    #[serde(flatten)]
+    pub state: State,
+    /// The application tier.
+    pub application_tier: ApplicationTier,
+    /// What the subscriber's receipt said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application: Option<Application>,
+    /// Attempts made.
+    pub attempt: u32,
+    /// When the next attempt is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_attempt_at: Option<Timestamp>,
+    /// Why the last attempt failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_failure: Option<Reason>,
+    /// The last status the endpoint answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_status: Option<u16>,
+    /// Whom to tell.
+    pub owner: Owner,
+    /// Every attempt.
+    pub attempts: Vec<AttemptView>,
+}
+
+/// An attempt, without its lease.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct AttemptView {
+    /// Which.
+    pub number: u32,
+    /// When it was signed.
+    pub claimed_at: Timestamp,
+    /// The key that signed.
+    pub key_id: String,
+    /// SHA-256 of the signature.
+    pub signature_digest: Digest,
+    /// What came of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled: Option<hookproof_core::ledger::Settled>,
+}
+
+impl<S: Sql> Session<'_, S> {
+    /// The subscription.
+    pub(super) async fn describe(&self) -> Result<SubscriptionView, Refusal> {
+        let mut generations = Vec::with_capacity(self.generations.len());
+        for generation in &self.generations {
+            let credentials = self.tables.credentials(generation.record.generation).await?;
+            generations.push(generation_view(
+                generation,
+                credentials.into_iter().map(|row| row.credential).collect(),
+            ));
+        }
+        let (record, shown) = (&self.head.record, &self.shown()?.record);
+        Ok(SubscriptionView {
+            subscription_id: self.subscription.clone(),
+            tenant_id: record.tenant.clone(),
+            environment: record.environment,
+            revision: record.revision,
+            state: shown.state.name().to_owned(),
+            generation: shown.generation,
+            issuer: self.authority.issuer.clone(),
+            receipts_url: self.authority.receipts_url.clone(),
+            region: record.region.clone(),
+            created_at: record.created_at,
+            generations,
+        })
+    }
+
+    /// One delivery.
+    pub(super) async fn delivery(&self, id: &DeliveryId) -> Result<DeliveryView, Refusal> {
+        let row = self.tables.delivery(id).await?.ok_or(Reason::DeliveryUnknown)?;
+        self.view(&row)
+    }
+
+    /// Deliveries, newest first.
+    pub(super) async fn deliveries(
+        &self,
+        after: Option<&DeliveryId>,
+        limit: u32,
+        state: Option<&str>,
+    ) -> Result<Vec<DeliveryView>, Refusal> {
+        let after = after.map_or("", DeliveryId::as_str);
+        let rows = self.tables.deliveries(after, state, limit.clamp(1, 200)).await?;
+        rows.iter().map(|row| self.view(row)).collect()
+    }
+
+    pub(super) fn view(&self, row: &DeliveryRow) -> Result<DeliveryView, Refusal> {
+        let delivery = &row.delivery;
+        let terms = &self.generation(delivery.generation)?.record.terms;
+        let settled = delivery.attempts.iter().rev().find_map(|a| a.settled.as_ref());
+        let waiting =
+            matches!(delivery.state, State::Planned | State::Retryable | State::UnknownTransport { .. });
+        Ok(DeliveryView {
+            delivery_id: delivery.id.clone(),
+            subscription_id: self.subscription.clone(),
+            event_id: delivery.event.clone(),
+            event_type: delivery.event_type.clone(),
+            payload_digest: delivery.payload.digest,
+            accepted_at: delivery.accepted_at,
+            generation: delivery.generation,
+            state: delivery.state.clone(),
+            application_tier: delivery.tier(&terms.receipt),
+            application: delivery.application.clone(),
+            attempt: delivery.attempt,
+            next_attempt_at: delivery.due.filter(|_| waiting),
+            last_failure: settled.and_then(|s| s.reason),
+            last_status: settled.and_then(|s| s.outcome.status()),
+            owner: terms.owner.clone(),
+            attempts: delivery.attempts.iter().map(attempt_view).collect(),
+        })
+    }
+}
+
+fn attempt_view(attempt: &Attempt) -> AttemptView {
+    AttemptView {
+        number: attempt.number,
+        claimed_at: attempt.claimed_at,
+        key_id: attempt.key_id.clone(),
+        signature_digest: attempt.signature_digest,
+        settled: attempt.settled.clone(),
+    }
+}
+
+fn generation_view(generation: &LoadedGeneration, keys: Vec<Credential>) -> GenerationView {
+    let record = &generation.record;
+    GenerationView {
+        generation: record.generation,
+        state: record.state.clone(),
+        endpoint: record.terms.endpoint.clone(),
+        endpoint_digest: record.terms.endpoint.digest(),
+        topics: record.terms.topics.clone(),
+        accepted_versions: record.terms.accepted_versions.clone(),
+        profile: record.terms.profile.clone(),
+        receipt: record.terms.receipt.clone(),
+        owner: record.terms.owner.clone(),
+        retry_policy: record.terms.retry.name.clone(),
+        challenge_tries: record.challenge_tries,
+        last_challenge_failure: record.last_challenge_failure,
+        keys,
+    }
+}

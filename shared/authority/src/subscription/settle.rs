@@ -1,0 +1,106 @@
+//! Settling: what came of an attempt is one commit; a 410 suspends its generation in the same one.
+
+use hookproof_core::ledger::{Outcome, Settled, State};
+use hookproof_core::subscription::SuspendReason;
+use hookproof_core::{Reason, Refusal};
+use hookproof_ports::{Sql, random};
+
+use super::command::SettleItem;
+use super::evidence::What;
+use super::query::DeliveryView;
+use super::session::Session;
+use super::store::DeliveryRow;
+
+impl<S: Sql> Session<'_, S> {
+    /// Records outcomes and says where each delivery is now.
+    pub(super) async fn settle(&mut self, items: Vec<SettleItem>) -> Result<Vec<DeliveryView>, Refusal> {
+        let mut views = Vec::with_capacity(items.len());
+        for item in items {
+            views.push(self.settle_one(item).await?);
+        }
+        Ok(views)
+    }
+
+    async fn settle_one(&mut self, item: SettleItem) -> Result<DeliveryView, Refusal> {
+        let row = self.tables.delivery(&item.delivery_id).await?.ok_or(Reason::DeliveryUnknown)?;
+        let generation = self.generation(row.delivery.generation)?.clone();
+        let settled = Settled {
+            at: self.now(),
+            outcome: item.outcome.clone(),
+            reason: None,
+            assurance: item.assurance,
+            late: false,
+        };
+        let before = row.delivery.clone();
+        let jitter = random::<1>(self.context.entropy)[0];
+        let policy = &generation.record.terms.retry;
+        let delivery = row.delivery.settle(item.attempt, &item.lease_token, settled, policy, jitter)?;
+        if delivery == before {
+            return self.view(&DeliveryRow { delivery, ..row });
+        }
+        let reason = delivery
+            .attempts
+            .iter()
+            .find(|a| a.number == item.attempt)
+            .and_then(|a| a.settled.as_ref()?.reason);
+        let line = self.chain(What::Settled {
+            delivery_id: delivery.id.clone(),
+            attempt: item.attempt,
+            outcome: item.outcome.clone(),
+            assurance: item.assurance,
+            state: delivery.state.name().to_owned(),
+            reason,
+        })?;
+        let gone = matches!(&delivery.state, State::DeadLetter { reason: Reason::EndpointGone, .. });
+        let row = DeliveryRow { delivery, ..row };
+        self.tables.put_delivery(&row, &format!("{line}\n")).await?;
+        if gone {
+            self.suspend(row.delivery.generation, SuspendReason::EndpointGone).await?;
+        }
+        self.view(&row)
+    }
+
+    /// Suspends a generation where its state allows it; evidence says so.
+    async fn suspend(
+        &mut self,
+        number: hookproof_core::id::Generation,
+        reason: SuspendReason,
+    ) -> Result<(), Refusal> {
+        let mut generation = self.generation(number)?.clone();
+        let Ok(suspended) = generation.record.state.clone().suspend(reason, self.now()) else {
+            return Ok(());
+        };
+        if suspended == generation.record.state {
+            return Ok(());
+        }
+        generation.record.state = suspended;
+        let state = generation.record.state.name().to_owned();
+        self.save_generation(generation).await?;
+        self.record(What::GenerationState { generation: number, state }).await
+    }
+
+    /// Moves on a delivery whose lease or hold ran out; anything else is returned as it was.
+    pub(super) async fn step_over(&mut self, row: DeliveryRow) -> Result<DeliveryRow, Refusal> {
+        if !matches!(row.delivery.state, State::Dispatching { .. }) {
+            return Ok(row);
+        }
+        let generation = self.generation(row.delivery.generation)?.clone();
+        let jitter = random::<1>(self.context.entropy)[0];
+        let attempt = row.delivery.attempt;
+        let delivery = row.delivery.clone().expire_lease(&generation.record.terms.retry, self.now(), jitter);
+        if delivery == row.delivery {
+            return Ok(row);
+        }
+        let line = self.chain(What::Settled {
+            delivery_id: delivery.id.clone(),
+            attempt,
+            outcome: Outcome::Unknown,
+            assurance: None,
+            state: delivery.state.name().to_owned(),
+            reason: Some(Reason::TransportWorkerLost),
+        })?;
+        let row = DeliveryRow { delivery, ..row };
+        self.tables.put_delivery(&row, &format!("{line}\n")).await?;
+        Ok(row)
+    }
+}
