@@ -1,0 +1,110 @@
+//! `challenge`: sends the challenge an authority signed, and brings back what the endpoint answered.
+//!
+//! In: queue messages that name a subscription. Out: two POSTs (a decoy that must be refused, then the
+//! question) and one verdict, decided by the authority.
+
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+#[cfg(all(target_family = "wasm", target_os = "unknown"))]
+mod workers;
+
+use bytes::Bytes;
+use hookproof_authority::message::ChallengeDue;
+use hookproof_authority::subscription::{
+    Authority, ChallengeOutcome, ChallengeRequest, Command, HeaderField, Reply,
+};
+use hookproof_core::id::SubscriptionId;
+use hookproof_core::{Reason, Refusal};
+use hookproof_ports::{Ask, Egress, Journal, Line, Outbound, Resolver, Sent, Transport};
+
+/// How much of an answer is read.
+const RESPONSE_LIMIT: usize = 4 * 1024;
+
+/// The flow, over its ports.
+pub struct Challenger<O, R, T, J> {
+    /// Reaches authorities.
+    pub objects: O,
+    /// The one way out.
+    pub egress: Egress<R, T>,
+    /// Log lines.
+    pub journal: J,
+}
+
+impl<O: Ask<Authority>, R: Resolver, T: Transport, J: Journal> Challenger<O, R, T, J> {
+    /// Works off a batch of messages; a doubled one finds nothing due.
+    pub async fn run(&self, messages: Vec<ChallengeDue>) {
+        for message in messages {
+            if let Err(refusal) = self.challenge(&message.subscription).await {
+                let subscription = Some(message.subscription.as_str());
+                let (reason, detail) = (Some(refusal.reason), Some(refusal.detail.as_str()));
+                self.journal.record(&Line {
+                    event: "challenge failed",
+                    subscription,
+                    reason,
+                    detail,
+                    ..Line::default()
+                });
+            }
+        }
+    }
+
+    async fn challenge(&self, subscription: &SubscriptionId) -> Result<(), Refusal> {
+        let Reply::Challenge(Some(request)) =
+            self.objects.ask(subscription.as_str(), Command::IssueChallenge).await?
+        else {
+            return Ok(());
+        };
+        self.journal.record(&Line {
+            event: "challenge sent",
+            subscription: Some(subscription.as_str()),
+            key_id: Some(&request.key_id),
+            signature_input: Some(&request.signature_input),
+            ..Line::default()
+        });
+        let outcome = self.exchange(&request).await;
+        let judge = Command::JudgeChallenge { challenge_id: request.challenge_id, outcome };
+        let Reply::ChallengeJudged(reason) = self.objects.ask(subscription.as_str(), judge).await? else {
+            return Err(Reason::InternalCorrupt.into());
+        };
+        let event = if reason.is_none() { "challenge proved" } else { "challenge refused" };
+        self.journal.record(&Line {
+            event,
+            subscription: Some(subscription.as_str()),
+            reason,
+            ..Line::default()
+        });
+        Ok(())
+    }
+
+    /// The decoy first: an endpoint that answers it as if it were genuine has no verifier.
+    async fn exchange(&self, request: &ChallengeRequest) -> ChallengeOutcome {
+        let decoy = self.post(request, &request.decoy_fields, &request.decoy_body).await;
+        if let ChallengeOutcome::Answered { status: 200..=299, body: Some(body), .. } = &decoy
+            && hookproof_core::challenge::Answer::parse(body.as_bytes()).is_ok()
+        {
+            return ChallengeOutcome::DecoyAnswered;
+        }
+        self.post(request, &request.fields, &request.body).await
+    }
+
+    async fn post(&self, request: &ChallengeRequest, fields: &[HeaderField], body: &str) -> ChallengeOutcome {
+        let outbound = Outbound {
+            fields: fields.iter().map(|(name, value)| (name, value)).collect(),
+            body: Bytes::copy_from_slice(body.as_bytes()),
+            timeout: request.timeout,
+            response_limit: RESPONSE_LIMIT,
+        };
+        outcome(self.egress.post(&request.endpoint, &outbound).await)
+    }
+}
+
+fn outcome(sent: Sent) -> ChallengeOutcome {
+    match sent.result {
+        Ok(reply) => {
+            let body = if reply.truncated { None } else { String::from_utf8(reply.body.to_vec()).ok() };
+            ChallengeOutcome::Answered { status: reply.status, content_type: reply.content_type, body }
+        }
+        Err(failure) => ChallengeOutcome::Failed { reason: failure.reason() },
+    }
+}

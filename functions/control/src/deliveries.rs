@@ -1,0 +1,95 @@
+//! Ledger queries: what state, why did the last attempt fail, when is the next. They read the truth.
+
+use ::http::Response;
+use bytes::Bytes;
+use hookproof_authority::api::json;
+use hookproof_authority::subscription::{Command, DeliveryView, Reply};
+use hookproof_core::id::{DeliveryId, EventId, SubscriptionId};
+use hookproof_core::{Reason, Refusal};
+use hookproof_ports::{Clock, Entropy, Journal, Queue};
+use serde_json::json as object;
+
+use crate::access::{Caller, Request, query};
+use crate::{Control, Fresh, Objects};
+
+const ACCEPTED: &str =
+    "?subscription=sub_…, ?event=…, or both; &state=, &cursor=, &limit= with subscription alone";
+
+impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q, C, N, J> {
+    pub(crate) async fn list_deliveries(
+        &self,
+        caller: &Caller,
+        request: &Request,
+    ) -> Result<Response<Bytes>, Refusal> {
+        let pairs = query(request)?;
+        let value =
+            |wanted: &str| pairs.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
+        match (value("subscription"), value("event")) {
+            (subscription, Some(event)) => self.of_event(caller, event, subscription).await,
+            (Some(subscription), None) => {
+                let limit = value("limit")
+                    .map_or(Ok(50), str::parse)
+                    .map_err(|_| malformed("limit", "a number from 1 to 200"))?;
+                let cursor = value("cursor")
+                    .map(str::parse)
+                    .transpose()
+                    .map_err(|_| malformed("cursor", "the next of an earlier answer"))?;
+                self.of_subscription(caller, subscription, cursor, limit, value("state")).await
+            }
+            (None, None) => Err(malformed("subscription", ACCEPTED)),
+        }
+    }
+
+    async fn of_subscription(
+        &self,
+        caller: &Caller,
+        subscription: &str,
+        after: Option<DeliveryId>,
+        limit: u32,
+        state: Option<&str>,
+    ) -> Result<Response<Bytes>, Refusal> {
+        let (id, _) = self.owned(caller, subscription).await?;
+        let command = Command::Deliveries { after, limit, state: state.map(str::to_owned) };
+        let Reply::Deliveries(items) = self.authority(&id, command).await? else {
+            return Err(Reason::InternalCorrupt.into());
+        };
+        let full = items.len() == limit.clamp(1, 200) as usize;
+        let next = items.last().filter(|_| full).map(|last| last.delivery_id.clone());
+        Ok(json(200, &object!({ "items": items, "next": next })))
+    }
+
+    /// The deliveries of one event, asked of each subscription it went to. A subscription that has not
+    /// been asked yet is listed apart: its delivery is planned and nobody has claimed it.
+    async fn of_event(
+        &self,
+        caller: &Caller,
+        event: &str,
+        subscription: Option<&str>,
+    ) -> Result<Response<Bytes>, Refusal> {
+        let event: EventId = event.parse().map_err(|_| Refusal::from(Reason::EventUnknown))?;
+        let view = self.event(caller, &event).await?;
+        let only = match subscription {
+            Some(id) => Some(self.owned(caller, id).await?.0),
+            None => None,
+        };
+        let wanted = |id: &&SubscriptionId| only.as_ref().is_none_or(|only| only == *id);
+        let mut items: Vec<DeliveryView> = Vec::new();
+        for id in view.asked.iter().filter(wanted).take(200) {
+            let event = &view.event;
+            let delivery_id =
+                DeliveryId::of(&event.tenant, event.environment, id, &event.id, event.accepted_at);
+            match self.authority(id, Command::Delivery { delivery_id }).await {
+                Ok(Reply::Delivery(delivery)) => items.push(*delivery),
+                Ok(_) => return Err(Reason::InternalCorrupt.into()),
+                Err(refusal) if refusal.reason == Reason::DeliveryUnknown => {}
+                Err(refusal) => return Err(refusal),
+            }
+        }
+        let planned: Vec<&SubscriptionId> = view.unanswered.iter().filter(wanted).collect();
+        Ok(json(200, &object!({ "items": items, "planned": planned, "next": null })))
+    }
+}
+
+fn malformed(field: &str, accepted: &str) -> Refusal {
+    Refusal::new(Reason::BodyMalformed, format!("{field} is missing or not usable")).at(field, accepted)
+}

@@ -1,0 +1,144 @@
+//! Publishing: durable before the 202, idempotent by id and content; the queue only speeds it up.
+
+use ::http::Response;
+use bytes::Bytes;
+use hookproof_authority::api::{json, parse_json};
+use hookproof_authority::directory::{self, Directory};
+use hookproof_authority::event::{self, Command, EventView, Events, Reply};
+use hookproof_core::digest::Digest;
+use hookproof_core::envelope::{Draft, EventType, MAX_BYTES, Object};
+use hookproof_core::id::{EventId, SubscriptionId};
+use hookproof_core::time::Timestamp;
+use hookproof_core::{Reason, Refusal};
+use hookproof_ports::{Ask, Clock, Entropy, Journal, Line, Queue, random};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::access::{Caller, Request};
+use crate::{Control, Fresh, Objects};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked<'a> {
+    #[serde(default)]
+    id: Option<String>,
+    r#type: String,
+    api_version: String,
+    #[serde(default)]
+    created: Option<Timestamp>,
+    #[serde(default)]
+    object: Option<Object>,
+    #[serde(default)]
+    resource_url: Option<String>,
+    #[serde(borrow)]
+    data: &'a RawValue,
+}
+
+const SHAPE: &str = "{\"id\"?, \"type\": \"invoice.paid\", \"api_version\", \"data\", \"created\"?, \"object\"?, \"resource_url\"?}";
+
+#[derive(Serialize)]
+struct Published {
+    event_id: EventId,
+    payload_digest: Digest,
+    accepted_at: Timestamp,
+    duplicate: bool,
+    subscriptions: usize,
+}
+
+impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q, C, N, J> {
+    pub(crate) async fn publish(
+        &self,
+        caller: &Caller,
+        request: &Request,
+    ) -> Result<Response<Bytes>, Refusal> {
+        let draft = self.draft(request.body())?;
+        let subscriptions = self.matching(caller, &draft).await?;
+        let key = event::key(caller.tenant(), caller.environment(), &draft.id);
+        let command = Command::Publish {
+            tenant: caller.tenant().clone(),
+            environment: caller.environment(),
+            draft: Box::new(draft),
+            subscriptions,
+        };
+        let Reply::Accepted(accepted) = Ask::<Events>::ask(&self.objects, &key, command).await? else {
+            return Err(Reason::InternalCorrupt.into());
+        };
+        // From here on the event is durable. A lost message is sent again by the event's own object.
+        if let Err(lost) = self.fresh.send(&accepted.messages).await {
+            let event_id = Some(accepted.event.id.as_str());
+            let line =
+                Line { event: "fan-out delayed", event_id, reason: Some(lost.reason), ..Line::default() };
+            self.journal.record(&line);
+        }
+        let (duplicate, subscriptions) = (accepted.duplicate, accepted.messages.len());
+        let event = accepted.event;
+        let (event_id, payload_digest, accepted_at) = (event.id, event.payload_digest, event.accepted_at);
+        let published = Published { event_id, payload_digest, accepted_at, duplicate, subscriptions };
+        Ok(json(if duplicate { 200 } else { 202 }, &published))
+    }
+
+    fn draft(&self, body: &[u8]) -> Result<Draft, Refusal> {
+        let asked: &RawValue =
+            serde_json::from_slice(body).map_err(|_| malformed("body", "the body is not JSON", SHAPE))?;
+        let asked: Asked<'_> = read(asked.get())?;
+        let id = match asked.id {
+            Some(id) => id
+                .parse()
+                .map_err(|fault| malformed("id", &format!("{fault}"), "e.g. evt_01 or order-77:paid"))?,
+            None => EventId::mint(&self.settings.id_key, self.clock.now(), random(&self.entropy)),
+        };
+        let kind = asked.r#type.parse::<EventType>();
+        let kind =
+            kind.map_err(|fault| malformed("type", &fault.to_string(), "resource.action, past tense"))?;
+        if asked.data.get().len() > MAX_BYTES {
+            let words = format!("data has {} octets", asked.data.get().len());
+            return Err(Refusal::new(Reason::BodyTooLarge, words)
+                .at("data", format!("at most {MAX_BYTES} octets with its envelope")));
+        }
+        Ok(Draft {
+            id,
+            kind,
+            created: asked.created,
+            api_version: asked.api_version,
+            object: asked.object,
+            resource_url: asked.resource_url,
+            data: asked.data.get().to_owned(),
+        })
+    }
+
+    async fn matching(&self, caller: &Caller, draft: &Draft) -> Result<Vec<SubscriptionId>, Refusal> {
+        let key = directory::key(caller.tenant(), caller.environment());
+        let command = directory::Command::Match {
+            r#type: draft.kind.to_string(),
+            api_version: draft.api_version.clone(),
+        };
+        match Ask::<Directory>::ask(&self.objects, &key, command).await? {
+            directory::Reply::Subscriptions(ids) => Ok(ids),
+            directory::Reply::Tenant(_) | directory::Reply::Listed => Err(Reason::InternalCorrupt.into()),
+        }
+    }
+
+    pub(crate) async fn read_event(&self, caller: &Caller, id: &str) -> Result<Response<Bytes>, Refusal> {
+        let id = id.parse().map_err(|_| Refusal::from(Reason::EventUnknown))?;
+        Ok(json(200, &self.event(caller, &id).await?))
+    }
+
+    /// An event of the caller's tenant and how far its fan-out is.
+    pub(crate) async fn event(&self, caller: &Caller, id: &EventId) -> Result<EventView, Refusal> {
+        let key = event::key(caller.tenant(), caller.environment(), id);
+        match Ask::<Events>::ask(&self.objects, &key, Command::Describe { event: id.clone() }).await? {
+            Reply::Event(view) => Ok(*view),
+            Reply::Accepted(_) | Reply::Bytes(_) | Reply::Noted => Err(Reason::InternalCorrupt.into()),
+        }
+    }
+}
+
+/// Reads the request without touching `data`, which keeps its octets; duplicates of the outer keys are
+/// refused by the reader itself.
+fn read(text: &str) -> Result<Asked<'_>, Refusal> {
+    serde_json::from_str(text).map_err(|fault| malformed("body", &fault.to_string(), SHAPE))
+}
+
+fn malformed(field: &str, detail: &str, accepted: &str) -> Refusal {
+    Refusal::new(Reason::BodyMalformed, detail).at(field, accepted)
+}

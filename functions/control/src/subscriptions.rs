@@ -1,0 +1,153 @@
+//! Subscriptions: registered, read, challenged. The authority decides; the directory is told first, so
+//! that no event can be published past a subscription that is about to become active.
+
+use std::str::FromStr;
+
+use ::http::Response;
+use bytes::Bytes;
+use hookproof_authority::api::{json, parse_json};
+use hookproof_authority::directory::{self, Directory, Listing};
+use hookproof_authority::subscription::{
+    Authority, Command, Registered, Registration, Reply, SubscriptionView,
+};
+use hookproof_core::id::SubscriptionId;
+use hookproof_core::{Reason, Refusal};
+use hookproof_ports::{Ask, Clock, Entropy, Journal, Line, Queue, random};
+use serde::Serialize;
+use serde_json::json as object;
+
+use crate::access::{Caller, Request, query};
+use crate::terms::{Asked, SHAPE};
+use crate::{Control, Fresh, Objects};
+
+#[derive(Serialize)]
+struct RegisteredAnswer {
+    #[serde(flatten)]
+    registered: Shown,
+    next: &'static str,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    view: SubscriptionView,
+    secret: Option<String>,
+    recovery_credential: Option<String>,
+    secret_already_shown: bool,
+}
+
+const NEXT: &str = "keep secret and recovery_credential, they are not shown again; configure the receiver with \
+    issuer, generation, secret and keys; then POST /v1/subscriptions/{id}/challenge";
+
+impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q, C, N, J> {
+    pub(crate) async fn register(
+        &self,
+        caller: &Caller,
+        request: &Request,
+    ) -> Result<Response<Bytes>, Refusal> {
+        let asked: Asked = parse_json(request.body(), SHAPE)?;
+        let (terms, signing) = asked.terms(&self.settings.policy)?;
+        let id = SubscriptionId::mint(&self.settings.id_key, self.clock.now(), random(&self.entropy));
+        let listing = Listing {
+            subscription_id: id.clone(),
+            topics: terms.topics.clone(),
+            accepted_versions: terms.accepted_versions.clone(),
+        };
+        let registration = Registration {
+            tenant: caller.tenant().clone(),
+            environment: caller.environment(),
+            terms,
+            signing,
+        };
+        let register = Command::Register(Box::new(registration));
+        let Reply::Registered(registered) = self.authority(&id, register).await? else {
+            return Err(Reason::InternalCorrupt.into());
+        };
+        let key = directory::key(caller.tenant(), caller.environment());
+        Ask::<Directory>::ask(&self.objects, &key, directory::Command::List(listing)).await?;
+        let state = Some(registered.view.state.as_str());
+        self.journal.record(&Line {
+            event: "registered",
+            subscription: Some(id.as_str()),
+            state,
+            ..Line::default()
+        });
+        let Registered { view, secret, recovery_credential } = *registered;
+        let secret_already_shown = secret.is_none();
+        let registered = Shown { view, secret, recovery_credential, secret_already_shown };
+        Ok(json(201, &RegisteredAnswer { registered, next: NEXT }))
+    }
+
+    pub(crate) async fn read_subscription(
+        &self,
+        caller: &Caller,
+        id: &str,
+    ) -> Result<Response<Bytes>, Refusal> {
+        let (_, view) = self.owned(caller, id).await?;
+        Ok(json(200, &view))
+    }
+
+    pub(crate) async fn list_subscriptions(
+        &self,
+        caller: &Caller,
+        request: &Request,
+    ) -> Result<Response<Bytes>, Refusal> {
+        let pairs = query(request)?;
+        let cursor = pairs.iter().find(|(name, _)| name == "cursor").map(|(_, value)| value.as_str());
+        let after = cursor.map(SubscriptionId::from_str).transpose().map_err(|fault| {
+            Refusal::new(Reason::BodyMalformed, fault.to_string())
+                .at("cursor", "the next of an earlier answer")
+        })?;
+        let key = directory::key(caller.tenant(), caller.environment());
+        let command = directory::Command::Subscriptions { after, limit: 100 };
+        let directory::Reply::Subscriptions(ids) =
+            Ask::<Directory>::ask(&self.objects, &key, command).await?
+        else {
+            return Err(Reason::InternalCorrupt.into());
+        };
+        let next = if ids.len() == 100 { ids.last().cloned() } else { None };
+        Ok(json(200, &object!({ "items": ids, "next": next })))
+    }
+
+    pub(crate) async fn request_challenge(
+        &self,
+        caller: &Caller,
+        id: &str,
+    ) -> Result<Response<Bytes>, Refusal> {
+        let (id, _) = self.owned(caller, id).await?;
+        let Reply::Subscription(view) = self.authority(&id, Command::RequestChallenge).await? else {
+            return Err(Reason::InternalCorrupt.into());
+        };
+        Ok(json(202, &view))
+    }
+
+    pub(crate) async fn evidence(&self, caller: &Caller, id: &str) -> Result<Response<Bytes>, Refusal> {
+        let (id, _) = self.owned(caller, id).await?;
+        let Reply::Evidence(bundle) = self.authority(&id, Command::Evidence).await? else {
+            return Err(Reason::InternalCorrupt.into());
+        };
+        Ok(json(200, &bundle))
+    }
+
+    /// The caller's own subscription; anybody else's does not exist.
+    pub(crate) async fn owned(
+        &self,
+        caller: &Caller,
+        id: &str,
+    ) -> Result<(SubscriptionId, SubscriptionView), Refusal> {
+        let unknown = || Refusal::new(Reason::SubscriptionUnknown, "there is no such subscription");
+        let id = SubscriptionId::from_str(id).map_err(|_| unknown())?;
+        if !self.settings.id_key.admits(&id) {
+            return Err(unknown());
+        }
+        let Reply::Subscription(view) = self.authority(&id, Command::Describe).await? else {
+            return Err(Reason::InternalCorrupt.into());
+        };
+        let ours = view.tenant_id == *caller.tenant() && view.environment == caller.environment();
+        if ours { Ok((id, *view)) } else { Err(unknown()) }
+    }
+
+    pub(crate) async fn authority(&self, id: &SubscriptionId, command: Command) -> Result<Reply, Refusal> {
+        Ask::<Authority>::ask(&self.objects, id.as_str(), command).await
+    }
+}

@@ -1,0 +1,146 @@
+//! A registration as written by a caller, and the terms it becomes: every field is judged before
+//! anything is stored.
+
+use hookproof_authority::subscription::SigningAlg;
+use hookproof_core::endpoint::{EndpointPolicy, EndpointUrl};
+use hookproof_core::retry::Policy;
+use hookproof_core::subscription::{
+    OldGenerations, Owner, PROFILE_DELIVERY, ReceiptContract, Terms, TopicPattern,
+};
+use hookproof_core::{Reason, Refusal};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The body of `POST /v1/subscriptions`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Asked {
+    endpoint: String,
+    topics: Vec<String>,
+    owner: Owner,
+    #[serde(default)]
+    accepted_versions: Vec<String>,
+    #[serde(default)]
+    profile: Option<String>,
+    #[serde(default)]
+    signing: SigningAlg,
+    #[serde(default)]
+    receipt: Option<ReceiptContract>,
+    #[serde(default)]
+    retry_policy: Option<Value>,
+    #[serde(default)]
+    old_generations: Option<OldGenerations>,
+}
+
+pub(crate) const SHAPE: &str = "{\"endpoint\", \"topics\": [\"invoice.*\"], \"owner\": {\"name\", \"contact\"}, \
+    \"accepted_versions\"?, \"profile\"?, \"signing\"?, \"receipt\"?, \"retry_policy\"?, \"old_generations\"?}";
+
+impl Asked {
+    /// The terms and the signing algorithm, or the first field that does not fit.
+    pub(crate) fn terms(self, policy: &EndpointPolicy) -> Result<(Terms, SigningAlg), Refusal> {
+        let endpoint = EndpointUrl::parse(&self.endpoint, policy).map_err(|refusal| {
+            Refusal::from(refusal)
+                .at("endpoint", "an https URL with a public host, e.g. https://hooks.example.com/in")
+        })?;
+        let profile = self.profile.unwrap_or_else(|| PROFILE_DELIVERY.to_owned());
+        if profile != PROFILE_DELIVERY {
+            return Err(malformed("profile", "this signing profile is not offered", PROFILE_DELIVERY));
+        }
+        let terms = Terms {
+            endpoint,
+            topics: topics(&self.topics)?,
+            accepted_versions: versions(self.accepted_versions)?,
+            profile,
+            receipt: self.receipt.unwrap_or(ReceiptContract::None),
+            owner: owner(self.owner)?,
+            retry: retry(self.retry_policy)?,
+            old_generations: self.old_generations.unwrap_or(OldGenerations::Drain),
+        };
+        Ok((terms, self.signing))
+    }
+}
+
+fn malformed(field: &str, detail: &str, accepted: &str) -> Refusal {
+    Refusal::new(Reason::BodyMalformed, detail).at(field, accepted)
+}
+
+fn topics(texts: &[String]) -> Result<Vec<TopicPattern>, Refusal> {
+    let accepted = "1 to 100 of: an event type such as invoice.paid, a resource such as invoice.*, or *";
+    if !(1..=100).contains(&texts.len()) {
+        return Err(malformed("topics", "a subscription needs topics", accepted));
+    }
+    let parse = |(index, text): (usize, &String)| {
+        text.parse().map_err(|fault| malformed(&format!("topics[{index}]"), &format!("{fault}"), accepted))
+    };
+    texts.iter().enumerate().map(parse).collect()
+}
+
+fn versions(versions: Vec<String>) -> Result<Vec<String>, Refusal> {
+    let fits = |v: &String| (1..=32).contains(&v.len()) && v.bytes().all(|b| b.is_ascii_alphanumeric());
+    if versions.len() > 20 || !versions.iter().all(fits) {
+        return Err(malformed(
+            "accepted_versions",
+            "these are not api_version majors",
+            "at most 20 majors such as \"1\" or \"2026\"",
+        ));
+    }
+    Ok(versions)
+}
+
+fn owner(owner: Owner) -> Result<Owner, Refusal> {
+    let fits = |text: &str| (1..=200).contains(&text.trim().len());
+    if fits(&owner.name) && fits(&owner.contact) {
+        return Ok(owner);
+    }
+    Err(malformed("owner", "dead letters need an owner", "{\"name\", \"contact\"}, 1 to 200 characters each"))
+}
+
+fn retry(asked: Option<Value>) -> Result<Policy, Refusal> {
+    let accepted = "\"standard\", \"immediate\", \"internal-bus\", or {\"name\": \"custom\", \"waits\", \"timeout\", \"deadline\"} in milliseconds";
+    let policy = match asked {
+        None => Policy::preset("standard"),
+        Some(Value::String(name)) => Policy::preset(&name),
+        Some(custom) => serde_json::from_value(custom).ok().filter(Policy::is_usable),
+    };
+    policy.ok_or_else(|| malformed("retry_policy", "this retry policy is not usable", accepted))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(change: &str, to: &str) -> Result<(Terms, SigningAlg), Refusal> {
+        let body = r#"{"endpoint":"https://hooks.example.com/in","topics":["invoice.*"],"owner":{"name":"Billing","contact":"b@example.com"},"accepted_versions":["1"],"retry_policy":"immediate"}"#;
+        let asked: Asked = serde_json::from_str(&body.replace(change, to)).unwrap();
+        asked.terms(&EndpointPolicy::default())
+    }
+
+    #[test]
+    fn a_good_registration_becomes_terms() {
+        let (terms, alg) = terms("", "").unwrap();
+        assert_eq!((terms.retry.name.as_str(), alg), ("immediate", SigningAlg::Ed25519));
+        assert_eq!(terms.receipt, ReceiptContract::None);
+    }
+
+    #[test]
+    fn the_first_bad_field_is_named() {
+        let field = |change, to| terms(change, to).unwrap_err().field.unwrap();
+        assert_eq!(field("https://hooks.example.com/in", "http://10.0.0.1/"), "endpoint");
+        assert_eq!(field("invoice.*", "Invoice"), "topics[0]");
+        assert_eq!(field("Billing", " "), "owner");
+        assert_eq!(field("[\"1\"]", "[\"1.2\"]"), "accepted_versions");
+        assert_eq!(field("\"immediate\"", "\"soon\""), "retry_policy");
+        assert_eq!(
+            field("\"immediate\"", "{\"name\":\"custom\",\"waits\":[],\"timeout\":1,\"deadline\":1}"),
+            "retry_policy"
+        );
+    }
+
+    #[test]
+    fn loopback_is_refused_without_the_loud_setting() {
+        assert_eq!(
+            terms("https://hooks.example.com/in", "http://127.0.0.1:9000/in").unwrap_err().reason,
+            Reason::EndpointRefused
+        );
+    }
+}

@@ -1,0 +1,38 @@
+//! Entry on Cloudflare Workers.
+
+use hookproof_core::Refusal;
+use hookproof_core::digest::Digest;
+use hookproof_core::id::IdKey;
+use hookproof_workers::{
+    ConsoleJournal, Objects, WorkersClock, WorkersEntropy, WorkersQueue, http, settings,
+};
+use worker::{Context, Env, Request, Response, event};
+
+use crate::{Control, MAX_BODY, Settings};
+
+type WorkersControl<'a> =
+    Control<Objects<'a>, WorkersQueue<'a>, WorkersClock, WorkersEntropy, ConsoleJournal>;
+
+fn control(env: &Env) -> Result<WorkersControl<'_>, Refusal> {
+    Ok(Control {
+        objects: Objects::new(env),
+        fresh: WorkersQueue::new(env, "FRESH"),
+        clock: settings::clock(env)?,
+        entropy: WorkersEntropy,
+        journal: ConsoleJournal,
+        settings: Settings {
+            root_token: Digest::of(settings::secret(env, "ROOT_TOKEN")?.as_bytes()),
+            policy: settings::endpoint_policy(env)?,
+            id_key: IdKey::new(settings::secret(env, "ID_KEY")?.as_bytes()),
+        },
+    })
+}
+
+#[event(fetch)]
+async fn fetch(request: Request, env: Env, _context: Context) -> worker::Result<Response> {
+    let control = match control(&env) {
+        Ok(control) => control,
+        Err(refusal) => return settings::misconfigured(&refusal),
+    };
+    http::write(control.answer(http::read(request, MAX_BODY).await).await)
+}

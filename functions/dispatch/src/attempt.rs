@@ -1,0 +1,137 @@
+//! One batch of claimed deliveries of one subscription: sent side by side, settled together.
+
+use bytes::Bytes;
+use futures_util::future::join_all;
+use hookproof_authority::event::{self, Events};
+use hookproof_authority::subscription::{Authority, Claimed, Command, DeliveryView, Reply, SettleItem};
+use hookproof_core::digest::Digest;
+use hookproof_core::endpoint::EgressAssurance;
+use hookproof_core::id::SubscriptionId;
+use hookproof_core::ledger::Outcome;
+use hookproof_core::{Reason, Refusal};
+use hookproof_ports::{
+    Ask, Clock, Journal, Line, Outbound, Resolver, SendFailure, Transport, TransportFailure,
+};
+
+use crate::Dispatch;
+use crate::fresh::Bodies;
+
+/// Sends at a time; a seventh would only queue in the platform with its lease running.
+const PARALLEL: usize = 6;
+
+/// How much of an endpoint's answer is read.
+const RESPONSE_LIMIT: usize = 4 * 1024;
+
+impl<O, R, T, C, J> Dispatch<O, R, T, C, J>
+where
+    O: Ask<Authority> + Ask<Events>,
+    R: Resolver,
+    T: Transport,
+    C: Clock,
+    J: Journal,
+{
+    /// Sends what was claimed and settles all of it in one command.
+    pub(crate) async fn attempt(
+        &self,
+        subscription: &SubscriptionId,
+        claimed: Vec<Claimed>,
+        bodies: &Bodies,
+    ) -> Result<(), Refusal> {
+        if claimed.is_empty() {
+            return Ok(());
+        }
+        let mut items = Vec::with_capacity(claimed.len());
+        for chunk in claimed.chunks(PARALLEL) {
+            items.extend(join_all(chunk.iter().map(|claim| self.send(subscription, claim, bodies))).await);
+        }
+        let settle = Command::Settle { items };
+        let Reply::Settled(views) =
+            Ask::<Authority>::ask(&self.objects, subscription.as_str(), settle).await?
+        else {
+            return Err(Reason::InternalCorrupt.into());
+        };
+        for view in &views {
+            self.report(view);
+        }
+        Ok(())
+    }
+
+    /// One request on the wire, or none: what cannot start within its lease is given back.
+    async fn send(&self, subscription: &SubscriptionId, claim: &Claimed, bodies: &Bodies) -> SettleItem {
+        let settled = |outcome, assurance| SettleItem {
+            delivery_id: claim.delivery_id.clone(),
+            attempt: claim.attempt,
+            lease_token: claim.lease_token.clone(),
+            outcome,
+            assurance,
+        };
+        let body = match self.body(claim, bodies).await {
+            Ok(body) => body,
+            Err(refusal) => {
+                self.note("body missing", subscription.as_str(), Err(refusal));
+                return settled(Outcome::Released, None);
+            }
+        };
+        if self.clock.now() + claim.timeout > claim.lease_until {
+            return settled(Outcome::Released, None);
+        }
+        self.journal.record(&Line {
+            event: "sending",
+            subscription: Some(subscription.as_str()),
+            event_id: Some(claim.event.id.as_str()),
+            delivery_id: Some(claim.delivery_id.as_str()),
+            attempt: Some(claim.attempt),
+            key_id: Some(&claim.key_id),
+            signature_input: Some(&claim.signature_input),
+            ..Line::default()
+        });
+        let request = Outbound {
+            fields: claim.fields.iter().map(|(name, value)| (name, value)).collect(),
+            body,
+            timeout: claim.timeout,
+            response_limit: RESPONSE_LIMIT,
+        };
+        let sent = self.egress.post(&claim.endpoint, &request).await;
+        let assurance: Option<EgressAssurance> = sent.assurance;
+        match sent.result {
+            Ok(reply) => {
+                settled(Outcome::Answered { status: reply.status, retry_after: reply.retry_after }, assurance)
+            }
+            Err(SendFailure::Refused(_)) => settled(Outcome::Refused, assurance),
+            Err(SendFailure::Transport(TransportFailure::NotSent)) => settled(Outcome::NotSent, assurance),
+            Err(SendFailure::Transport(TransportFailure::Unknown)) => settled(Outcome::Unknown, assurance),
+        }
+    }
+
+    /// The frozen bytes: from the message where they came along, else from the event's own object;
+    /// either way only if they have the digest that was signed.
+    async fn body(&self, claim: &Claimed, bodies: &Bodies) -> Result<Bytes, Refusal> {
+        let fits = |body: &str| Digest::of(body.as_bytes()) == claim.event.payload_digest;
+        if let Some(body) = bodies.get(&claim.event.payload_digest).filter(|body| fits(body)) {
+            return Ok(Bytes::copy_from_slice(body.as_bytes()));
+        }
+        let object = event::key(&claim.event.tenant, claim.event.environment, &claim.event.id);
+        let command = event::Command::Bytes { event: claim.event.id.clone() };
+        match Ask::<Events>::ask(&self.objects, &object, command).await? {
+            event::Reply::Bytes(body) if fits(&body) => Ok(Bytes::from(body)),
+            _ => Err(Refusal::new(
+                Reason::InternalCorrupt,
+                "the stored bytes do not have the digest that was signed",
+            )),
+        }
+    }
+
+    fn report(&self, view: &DeliveryView) {
+        self.journal.record(&Line {
+            event: "settled",
+            subscription: Some(view.subscription_id.as_str()),
+            event_id: Some(view.event_id.as_str()),
+            delivery_id: Some(view.delivery_id.as_str()),
+            attempt: Some(view.attempt),
+            state: Some(view.state.name()),
+            status: view.last_status,
+            reason: view.last_failure,
+            ..Line::default()
+        });
+    }
+}

@@ -1,0 +1,115 @@
+//! The one route: `POST /receipts`.
+
+use ::http::{Method, Request, Response};
+use bytes::Bytes;
+use hookproof_authority::api::{json, stranger, with_request_id};
+use hookproof_authority::subscription::{Authority, HeaderField, ReceiptOutcome, ReceiptRequest};
+use hookproof_core::ledger::Recorded;
+use hookproof_core::receipt::MAX_BYTES;
+use hookproof_core::{Reason, Refusal};
+use hookproof_ports::{Ask, Entropy, Journal, Line};
+use serde::Serialize;
+
+use crate::Receipts;
+
+/// Largest body the route reads.
+pub(crate) const LIMIT: usize = MAX_BYTES;
+
+#[derive(Serialize)]
+struct Confirmation<'a> {
+    receipt: &'a str,
+    delivery_id: &'a str,
+    state: &'a str,
+}
+
+#[derive(Serialize)]
+struct Conflict {
+    receipt: &'static str,
+    reason: Reason,
+}
+
+#[derive(Serialize)]
+struct Health {
+    status: &'static str,
+}
+
+impl<O: Ask<Authority>, N: Entropy, J: Journal> Receipts<O, N, J> {
+    /// Answers a request. `Err` in `read` is a request that could not be read whole.
+    pub async fn answer(&self, read: Result<Request<Bytes>, Refusal>) -> Response<Bytes> {
+        let response = match read {
+            Ok(request) => self.route(&request).await,
+            Err(refusal) => self.refuse(&refusal),
+        };
+        with_request_id(response, &self.entropy)
+    }
+
+    async fn route(&self, request: &Request<Bytes>) -> Response<Bytes> {
+        match (request.method(), request.uri().path()) {
+            (&Method::GET, "/health") => json(200, &Health { status: "ok" }),
+            (&Method::POST, "/receipts") => match as_receipt(request) {
+                Ok(receipt) => self.outcome(self.take(receipt).await),
+                Err(refusal) => self.refuse(&refusal),
+            },
+            (_, "/receipts" | "/health") => stranger(405, "Method not allowed"),
+            _ => stranger(404, "Not found"),
+        }
+    }
+
+    fn outcome(&self, outcome: Result<ReceiptOutcome, Refusal>) -> Response<Bytes> {
+        match outcome {
+            Ok(ReceiptOutcome::Recorded { recorded, delivery }) => {
+                let receipt = match recorded {
+                    Recorded::Confirmed => "confirmed",
+                    Recorded::Duplicate => "duplicate",
+                };
+                let (delivery_id, state) = (delivery.delivery_id.as_str(), delivery.state.name());
+                self.journal.record(&Line {
+                    event: "receipt recorded",
+                    subscription: Some(delivery.subscription_id.as_str()),
+                    event_id: Some(delivery.event_id.as_str()),
+                    delivery_id: Some(delivery_id),
+                    state: Some(state),
+                    detail: Some(receipt),
+                    ..Line::default()
+                });
+                json(200, &Confirmation { receipt, delivery_id, state })
+            }
+            // Whoever signed with the receipt key is entitled to know that it contradicts itself.
+            Ok(ReceiptOutcome::Quarantined { reason }) => {
+                self.journal.record(&Line {
+                    event: "receipt quarantined",
+                    reason: Some(reason),
+                    ..Line::default()
+                });
+                json(409, &Conflict { receipt: "quarantined", reason })
+            }
+            Err(refusal) => self.refuse(&refusal),
+        }
+    }
+
+    /// Generic words outside, the reason in the journal. Unknown ids answer like wrong signatures.
+    fn refuse(&self, refusal: &Refusal) -> Response<Bytes> {
+        let (reason, detail) = (Some(refusal.reason), Some(refusal.detail.as_str()));
+        self.journal.record(&Line { event: "receipt refused", reason, detail, ..Line::default() });
+        match refusal.reason.http_status() {
+            400 => stranger(400, "Bad request"),
+            409 => stranger(409, "Conflict"),
+            413 => stranger(413, "Content too large"),
+            500.. => stranger(503, "Unavailable"),
+            _ => stranger(401, "Unauthorized"),
+        }
+    }
+}
+
+fn as_receipt(request: &Request<Bytes>) -> Result<ReceiptRequest, Refusal> {
+    let malformed = |_| Refusal::new(Reason::BodyMalformed, "a field or the body is not text");
+    let mut fields: Vec<HeaderField> = Vec::new();
+    for (name, value) in request.headers() {
+        // An unsigned field that is not ASCII is nobody's business; a signed one fails verification.
+        if let Ok(value) = value.to_str() {
+            fields.push((name.as_str().to_owned(), value.to_owned()));
+        }
+    }
+    let body = String::from_utf8(request.body().to_vec()).map_err(|_| ()).map_err(malformed)?;
+    Ok(ReceiptRequest { fields, body })
+}
