@@ -1,0 +1,78 @@
+//! The five Workers: their names, packages and folders, written down once.
+
+use crate::workspace::Workspace;
+use std::path::PathBuf;
+
+/// One of the Workers below `functions/`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Function {
+    /// The API, and the event and directory objects.
+    Control,
+    /// Proof that a subscriber owns its endpoint.
+    Challenge,
+    /// The authority of each subscription, and the only sender to tenant URLs.
+    Dispatch,
+    /// Receipts from subscribers.
+    Receipt,
+    /// The receiving side.
+    Receiver,
+}
+
+impl Function {
+    /// All, in the order in which they are built and listed.
+    pub const ALL: [Self; 5] =
+        [Self::Control, Self::Challenge, Self::Dispatch, Self::Receipt, Self::Receiver];
+
+    /// The folder below `functions/`, and the Worker's short name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Control => "control",
+            Self::Challenge => "challenge",
+            Self::Dispatch => "dispatch",
+            Self::Receipt => "receipt",
+            Self::Receiver => "receiver",
+        }
+    }
+
+    /// The function with this short name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|function| function.name() == name)
+    }
+
+    /// The cargo package.
+    #[must_use]
+    pub fn package(self) -> String {
+        format!("hookproof-{}", self.name())
+    }
+
+    /// Where its crate is.
+    #[must_use]
+    pub fn folder(self, workspace: &Workspace) -> PathBuf {
+        workspace.root().join("functions").join(self.name())
+    }
+
+    /// Where its build is: `index.js` and `index_bg.wasm`.
+    #[must_use]
+    pub fn build_folder(self, workspace: &Workspace) -> PathBuf {
+        self.folder(workspace).join("build")
+    }
+
+    /// The module that is deployed.
+    #[must_use]
+    pub fn module(self, workspace: &Workspace) -> PathBuf {
+        self.build_folder(workspace).join("index_bg.wasm")
+    }
+
+    /// Its configuration, relative to the root; the front Worker's stands in the root itself.
+    #[must_use]
+    pub fn config(self) -> String {
+        match self {
+            Self::Control => "wrangler.toml".to_owned(),
+            Self::Challenge | Self::Dispatch | Self::Receipt | Self::Receiver => {
+                format!("functions/{}/wrangler.toml", self.name())
+            }
+        }
+    }
+}
