@@ -3,17 +3,25 @@
 use ::http::Response;
 use bytes::Bytes;
 use hookproof_authority::api::json;
-use hookproof_authority::subscription::{Command, DeliveryView, Reply};
+use hookproof_authority::subscription::{Command, Reply};
 use hookproof_core::id::{DeliveryId, EventId, SubscriptionId};
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Clock, Entropy, Journal, Queue};
-use serde_json::json as object;
+use serde::Serialize;
+use serde_json::value::RawValue;
 
 use crate::access::{Caller, Request, query};
 use crate::{Control, Fresh, Objects};
 
 const ACCEPTED: &str =
     "?subscription=sub_…, ?event=…, or both; &state=, &cursor=, &limit= with subscription alone";
+
+#[derive(Serialize)]
+struct OfEvent<'a> {
+    items: Vec<Box<RawValue>>,
+    planned: Vec<&'a SubscriptionId>,
+    next: Option<DeliveryId>,
+}
 
 impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q, C, N, J> {
     pub(crate) async fn list_deliveries(
@@ -50,12 +58,10 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
     ) -> Result<Response<Bytes>, Refusal> {
         let (id, _) = self.owned(caller, subscription).await?;
         let command = Command::Deliveries { after, limit, state: state.map(str::to_owned) };
-        let Reply::Deliveries(items) = self.authority(&id, command).await? else {
+        let Reply::Deliveries(page) = self.authority(&id, command).await? else {
             return Err(Reason::InternalCorrupt.into());
         };
-        let full = items.len() == limit.clamp(1, 200) as usize;
-        let next = items.last().filter(|_| full).map(|last| last.delivery_id.clone());
-        Ok(json(200, &object!({ "items": items, "next": next })))
+        Ok(json(200, &page))
     }
 
     /// The deliveries of one event, asked of each subscription it went to. A subscription that has not
@@ -73,20 +79,20 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
             None => None,
         };
         let wanted = |id: &&SubscriptionId| only.as_ref().is_none_or(|only| only == *id);
-        let mut items: Vec<DeliveryView> = Vec::new();
+        let mut items: Vec<Box<RawValue>> = Vec::new();
         for id in view.asked.iter().filter(wanted).take(200) {
             let event = &view.event;
             let delivery_id =
                 DeliveryId::of(&event.tenant, event.environment, id, &event.id, event.accepted_at);
             match self.authority(id, Command::Delivery { delivery_id }).await {
-                Ok(Reply::Delivery(delivery)) => items.push(*delivery),
+                Ok(Reply::Delivery(delivery)) => items.push(delivery),
                 Ok(_) => return Err(Reason::InternalCorrupt.into()),
                 Err(refusal) if refusal.reason == Reason::DeliveryUnknown => {}
                 Err(refusal) => return Err(refusal),
             }
         }
         let planned: Vec<&SubscriptionId> = view.unanswered.iter().filter(wanted).collect();
-        Ok(json(200, &object!({ "items": items, "planned": planned, "next": null })))
+        Ok(json(200, &OfEvent { items, planned, next: None }))
     }
 }
 

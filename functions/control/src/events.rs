@@ -2,7 +2,7 @@
 
 use ::http::Response;
 use bytes::Bytes;
-use hookproof_authority::api::{json, parse_json};
+use hookproof_authority::api::json;
 use hookproof_authority::directory::{self, Directory};
 use hookproof_authority::event::{self, Command, EventView, Events, Reply};
 use hookproof_core::digest::Digest;

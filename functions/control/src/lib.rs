@@ -25,7 +25,7 @@ use hookproof_authority::token::Tokens;
 use hookproof_core::digest::Digest;
 use hookproof_core::endpoint::EndpointPolicy;
 use hookproof_core::id::IdKey;
-use hookproof_ports::{Ask, Clock, Entropy, Journal, Queue};
+use hookproof_ports::Ask;
 
 /// Largest request body in octets: an event of 256 KiB with room for its JSON around it.
 pub const MAX_BODY: usize = 300 * 1024;

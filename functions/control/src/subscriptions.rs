@@ -7,33 +7,25 @@ use ::http::Response;
 use bytes::Bytes;
 use hookproof_authority::api::{json, parse_json};
 use hookproof_authority::directory::{self, Directory, Listing};
-use hookproof_authority::subscription::{
-    Authority, Command, Registered, Registration, Reply, SubscriptionView,
-};
+use hookproof_authority::subscription::{Authority, Command, Registered, Registration, Reply};
 use hookproof_core::id::SubscriptionId;
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Ask, Clock, Entropy, Journal, Line, Queue, random};
 use serde::Serialize;
 use serde_json::json as object;
+use serde_json::value::RawValue;
 
 use crate::access::{Caller, Request, query};
 use crate::terms::{Asked, SHAPE};
 use crate::{Control, Fresh, Objects};
 
+/// What a registration's answer has beside the subscription itself.
 #[derive(Serialize)]
-struct RegisteredAnswer {
-    #[serde(flatten)]
-    registered: Shown,
-    next: &'static str,
-}
-
-#[derive(Serialize)]
-struct Shown {
-    #[serde(flatten)]
-    view: SubscriptionView,
+struct Once {
     secret: Option<String>,
     recovery_credential: Option<String>,
     secret_already_shown: bool,
+    next: &'static str,
 }
 
 const NEXT: &str = "keep secret and recovery_credential, they are not shown again; configure the receiver with \
@@ -65,17 +57,16 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
         };
         let key = directory::key(caller.tenant(), caller.environment());
         Ask::<Directory>::ask(&self.objects, &key, directory::Command::List(listing)).await?;
-        let state = Some(registered.view.state.as_str());
+        let state = Some(registered.subscription.state.as_str());
         self.journal.record(&Line {
             event: "registered",
             subscription: Some(id.as_str()),
             state,
             ..Line::default()
         });
-        let Registered { view, secret, recovery_credential } = *registered;
-        let secret_already_shown = secret.is_none();
-        let registered = Shown { view, secret, recovery_credential, secret_already_shown };
-        Ok(json(201, &RegisteredAnswer { registered, next: NEXT }))
+        let Registered { subscription, secret, recovery_credential } = *registered;
+        let once = Once { secret_already_shown: secret.is_none(), secret, recovery_credential, next: NEXT };
+        Ok(json(201, &joined(&subscription.view, &once)?))
     }
 
     pub(crate) async fn read_subscription(
@@ -115,10 +106,10 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
         id: &str,
     ) -> Result<Response<Bytes>, Refusal> {
         let (id, _) = self.owned(caller, id).await?;
-        let Reply::Subscription(view) = self.authority(&id, Command::RequestChallenge).await? else {
+        let Reply::Subscription(it) = self.authority(&id, Command::RequestChallenge).await? else {
             return Err(Reason::InternalCorrupt.into());
         };
-        Ok(json(202, &view))
+        Ok(json(202, &it.view))
     }
 
     pub(crate) async fn evidence(&self, caller: &Caller, id: &str) -> Result<Response<Bytes>, Refusal> {
@@ -134,20 +125,28 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
         &self,
         caller: &Caller,
         id: &str,
-    ) -> Result<(SubscriptionId, SubscriptionView), Refusal> {
+    ) -> Result<(SubscriptionId, Box<RawValue>), Refusal> {
         let unknown = || Refusal::new(Reason::SubscriptionUnknown, "there is no such subscription");
         let id = SubscriptionId::from_str(id).map_err(|_| unknown())?;
         if !self.settings.id_key.admits(&id) {
             return Err(unknown());
         }
-        let Reply::Subscription(view) = self.authority(&id, Command::Describe).await? else {
+        let Reply::Subscription(it) = self.authority(&id, Command::Describe).await? else {
             return Err(Reason::InternalCorrupt.into());
         };
-        let ours = view.tenant_id == *caller.tenant() && view.environment == caller.environment();
-        if ours { Ok((id, *view)) } else { Err(unknown()) }
+        let ours = it.tenant_id == *caller.tenant() && it.environment == caller.environment();
+        if ours { Ok((id, it.view)) } else { Err(unknown()) }
     }
 
     pub(crate) async fn authority(&self, id: &SubscriptionId, command: Command) -> Result<Reply, Refusal> {
         Ask::<Authority>::ask(&self.objects, id.as_str(), command).await
     }
+}
+
+/// One JSON object with the members of `view` and then those of `more`.
+fn joined(view: &RawValue, more: &impl Serialize) -> Result<Box<RawValue>, Refusal> {
+    let more = serde_json::to_string(more).map_err(|_| Refusal::from(Reason::InternalCorrupt))?;
+    let parts = view.get().strip_suffix('}').zip(more.strip_prefix('{'));
+    let (head, tail) = parts.ok_or(Reason::InternalCorrupt)?;
+    RawValue::from_string(format!("{head},{tail}")).map_err(|_| Reason::InternalCorrupt.into())
 }

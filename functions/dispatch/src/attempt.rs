@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use futures_util::future::join_all;
 use hookproof_authority::event::{self, Events};
-use hookproof_authority::subscription::{Authority, Claimed, Command, DeliveryView, Reply, SettleItem};
+use hookproof_authority::subscription::{Authority, Claimed, Command, Reply, SettleItem, Standing};
 use hookproof_core::digest::Digest;
 use hookproof_core::endpoint::EgressAssurance;
 use hookproof_core::id::SubscriptionId;
@@ -45,13 +45,13 @@ where
             items.extend(join_all(chunk.iter().map(|claim| self.send(subscription, claim, bodies))).await);
         }
         let settle = Command::Settle { items };
-        let Reply::Settled(views) =
+        let Reply::Settled(standings) =
             Ask::<Authority>::ask(&self.objects, subscription.as_str(), settle).await?
         else {
             return Err(Reason::InternalCorrupt.into());
         };
-        for view in &views {
-            self.report(view);
+        for standing in &standings {
+            self.report(subscription, standing);
         }
         Ok(())
     }
@@ -121,16 +121,16 @@ where
         }
     }
 
-    fn report(&self, view: &DeliveryView) {
+    fn report(&self, subscription: &SubscriptionId, standing: &Standing) {
         self.journal.record(&Line {
             event: "settled",
-            subscription: Some(view.subscription_id.as_str()),
-            event_id: Some(view.event_id.as_str()),
-            delivery_id: Some(view.delivery_id.as_str()),
-            attempt: Some(view.attempt),
-            state: Some(view.state.name()),
-            status: view.last_status,
-            reason: view.last_failure,
+            subscription: Some(subscription.as_str()),
+            event_id: Some(standing.event_id.as_str()),
+            delivery_id: Some(standing.delivery_id.as_str()),
+            attempt: Some(standing.attempt),
+            state: Some(&standing.state),
+            status: standing.status,
+            reason: standing.reason,
             ..Line::default()
         });
     }

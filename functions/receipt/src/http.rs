@@ -5,15 +5,11 @@ use bytes::Bytes;
 use hookproof_authority::api::{json, stranger, with_request_id};
 use hookproof_authority::subscription::{Authority, HeaderField, ReceiptOutcome, ReceiptRequest};
 use hookproof_core::ledger::Recorded;
-use hookproof_core::receipt::MAX_BYTES;
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Ask, Entropy, Journal, Line};
 use serde::Serialize;
 
 use crate::Receipts;
-
-/// Largest body the route reads.
-pub(crate) const LIMIT: usize = MAX_BYTES;
 
 #[derive(Serialize)]
 struct Confirmation<'a> {
@@ -62,10 +58,9 @@ impl<O: Ask<Authority>, N: Entropy, J: Journal> Receipts<O, N, J> {
                     Recorded::Confirmed => "confirmed",
                     Recorded::Duplicate => "duplicate",
                 };
-                let (delivery_id, state) = (delivery.delivery_id.as_str(), delivery.state.name());
+                let (delivery_id, state) = (delivery.delivery_id.as_str(), delivery.state.as_str());
                 self.journal.record(&Line {
                     event: "receipt recorded",
-                    subscription: Some(delivery.subscription_id.as_str()),
                     event_id: Some(delivery.event_id.as_str()),
                     delivery_id: Some(delivery_id),
                     state: Some(state),

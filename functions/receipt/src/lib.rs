@@ -17,6 +17,9 @@ use hookproof_core::receipt::Receipt;
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Ask, Entropy, Journal};
 
+/// Largest request body in octets.
+pub const MAX_BODY: usize = hookproof_core::receipt::MAX_BYTES;
+
 /// The flow, over its ports.
 pub struct Receipts<O, N, J> {
     /// Reaches authorities.

@@ -5,8 +5,7 @@ use hookproof_core::id::IdKey;
 use hookproof_workers::{ConsoleJournal, Objects, WorkersEntropy, http, settings};
 use worker::{Context, Env, Request, Response, event};
 
-use crate::Receipts;
-use crate::http::LIMIT;
+use crate::{MAX_BODY, Receipts};
 
 fn receipts(env: &Env) -> Result<Receipts<Objects<'_>, WorkersEntropy, ConsoleJournal>, Refusal> {
     let id_key = IdKey::new(settings::secret(env, "ID_KEY")?.as_bytes());
@@ -19,5 +18,5 @@ async fn fetch(request: Request, env: Env, _context: Context) -> worker::Result<
         Ok(receipts) => receipts,
         Err(refusal) => return settings::misconfigured(&refusal),
     };
-    http::write(receipts.answer(http::read(request, LIMIT).await).await)
+    http::write(receipts.answer(http::read(request, MAX_BODY).await).await)
 }

@@ -58,7 +58,11 @@ fn the_outside_learns_the_same_from_every_bad_signature() {
     bent.headers_mut().insert("webhook-attempt", "2".parse().unwrap());
     let mut elsewhere = sender.delivery("evt-1", "{}", at);
     *elsewhere.uri_mut() = "/in/billing?x=1".parse().unwrap();
-    let answers = [unsigned, bent, elsewhere, stranger.delivery("evt-1", "{}", at)].map(|r| world.post(&r));
+    let mut another = Sender::new(1);
+    another.entry.generation = another.entry.generation.next();
+    let another = another.delivery("evt-1", "{}", at);
+    let foreign = stranger.delivery("evt-1", "{}", at);
+    let answers = [unsigned, bent, elsewhere, another, foreign].map(|request| world.post(&request));
     for answer in &answers {
         assert_eq!((answer.status().as_u16(), answer.body()), (400, answers[0].body()));
     }

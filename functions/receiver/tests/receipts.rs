@@ -124,6 +124,26 @@ fn a_second_subscription_has_no_second_effect_but_a_receipt_of_its_own() {
 }
 
 #[test]
+fn each_generation_confirms_under_its_own_key() {
+    let old = Sender::new(1);
+    let new = old.next_generation(2);
+    let world = World::with(&[&new, &old]);
+    for (sender, event) in [(&old, "evt-1"), (&new, "evt-2"), (&new, "evt-1")] {
+        world.post(&sender.delivery(event, "{}", world.clock.now()));
+        world.drain();
+        let receipts = world.receipts();
+        let receipt = receipts.last().unwrap();
+        assert_eq!(read(receipt).generation, sender.entry.generation, "{event}");
+        assert!(receipt.field("signature-input").contains(&sender.entry.receipt_key().unwrap().1));
+    }
+    assert_eq!(
+        (world.handled().len(), world.receipts().len()),
+        (2, 3),
+        "an event that moved on is no second effect"
+    );
+}
+
+#[test]
 fn without_a_contract_no_receipt_is_owed() {
     let mut sender = Sender::new(1);
     sender.entry.receipts = None;

@@ -323,6 +323,15 @@ impl Sender {
         other
     }
 
+    /// The same subscription's next generation, at a URL of its own.
+    pub fn next_generation(&self, n: u8) -> Self {
+        let mut next = self.second_subscription(n);
+        next.entry.subscription_id = self.entry.subscription_id.clone();
+        next.entry.generation = self.entry.generation.next();
+        next.entry.public_url = url(&format!("{PUBLIC_URL}?generation={}", next.entry.generation));
+        next
+    }
+
     /// A delivery of the event `id`, accepted and signed at `at`.
     pub fn delivery(&self, id: &str, data: &str, at: Timestamp) -> Request<Bytes> {
         self.attempt(id, data, at, at, 1)
@@ -360,9 +369,10 @@ impl Sender {
     }
 
     pub fn signed(&self, kind: &Profile<'_>, fields: Fields, body: String, at: Timestamp) -> Request<Bytes> {
-        let message = Message::request("POST", PUBLIC_URL, &fields);
+        let url = &self.entry.public_url;
+        let message = Message::request("POST", url.as_str(), &fields);
         let headers = sign(kind, &message, at.unix(), at.unix() + 300, &self.key_id, &self.key).unwrap();
-        let mut request = Request::builder().method("POST").uri("/in/billing");
+        let mut request = Request::builder().method("POST").uri(url.path_and_query());
         for (name, value) in fields.iter() {
             request = request.header(name, value);
         }

@@ -40,7 +40,7 @@ pub struct Listing {
 
 /// A command to a directory.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "command", content = "with", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Command {
     /// Creates the tenant; creating it again with the same name changes nothing.
     CreateTenant(Tenant),
@@ -66,7 +66,7 @@ pub enum Command {
 
 /// A reply of a directory.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "reply", content = "with", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Reply {
     /// To `CreateTenant` and `Tenant`.
     Tenant(Tenant),

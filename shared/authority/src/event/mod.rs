@@ -30,7 +30,7 @@ pub struct Events;
 
 /// A command to an event object.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "command", content = "with", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Command {
     /// Accepts an event for the subscriptions that may want it.
     Publish {
@@ -73,7 +73,7 @@ pub struct Answer {
 
 /// A reply of an event object.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "reply", content = "with", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Reply {
     /// To `Publish`.
     Accepted(Box<Accepted>),

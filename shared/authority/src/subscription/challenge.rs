@@ -12,9 +12,8 @@ use hookproof_core::time::Span;
 use hookproof_core::{Reason, Refusal, base64};
 use hookproof_ports::{Sql, random};
 
-use super::command::{ChallengeOutcome, ChallengeRequest, HeaderField};
+use super::command::{ChallengeOutcome, ChallengeRequest, Described, HeaderField};
 use super::evidence::What;
-use super::query::SubscriptionView;
 use super::session::{LoadedGeneration, Session};
 use super::store::CredentialRow;
 
@@ -36,7 +35,7 @@ struct Signed {
 
 impl<S: Sql> Session<'_, S> {
     /// Makes a challenge due for the generation that waits for one.
-    pub(super) async fn request_challenge(&mut self) -> Result<SubscriptionView, Refusal> {
+    pub(super) async fn request_challenge(&mut self) -> Result<Described, Refusal> {
         let waiting = self.generations.iter().find(|g| g.record.state == GenerationState::PendingChallenge);
         match waiting.cloned() {
             Some(mut it) => {

@@ -2,20 +2,19 @@
 
 use hookproof_core::Reason;
 use hookproof_core::endpoint::{EgressAssurance, EndpointUrl};
-use hookproof_core::id::{ChallengeId, DeliveryId, SubscriptionId};
+use hookproof_core::id::{ChallengeId, DeliveryId, Environment, EventId, SubscriptionId, TenantId};
 use hookproof_core::ledger::Outcome;
 use hookproof_core::time::{Span, Timestamp};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
-use super::evidence::Bundle;
-use super::query::{DeliveryView, SubscriptionView};
 use super::receipt::{ReceiptOutcome, ReceiptRequest};
 use super::register::{Registered, Registration};
 use crate::message::EventRef;
 
 /// A command to one authority.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "command", content = "with", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Command {
     /// Creates the subscription with its first generation.
     Register(Box<Registration>),
@@ -64,14 +63,14 @@ pub enum Command {
     Evidence,
 }
 
-/// A reply to a command.
+/// A reply to a command. Views travel as the JSON they are shown as: nobody on the way reads them.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "reply", content = "with", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Reply {
     /// To `Register`.
     Registered(Box<Registered>),
     /// To `Describe` and `RequestChallenge`.
-    Subscription(Box<SubscriptionView>),
+    Subscription(Box<Described>),
     /// To `IssueChallenge`: what to send, or nothing.
     Challenge(Option<Box<ChallengeRequest>>),
     /// To `JudgeChallenge`: why it failed, or nothing when it proved.
@@ -81,15 +80,54 @@ pub enum Reply {
     /// To `ClaimDue`.
     Claimed(Vec<Claimed>),
     /// To `Settle`: the state after each.
-    Settled(Vec<DeliveryView>),
+    Settled(Vec<Standing>),
     /// To `Receipt`.
     Receipt(Box<ReceiptOutcome>),
-    /// To `Delivery`.
-    Delivery(Box<DeliveryView>),
+    /// To `Delivery`: a [`super::DeliveryView`].
+    Delivery(Box<RawValue>),
     /// To `Deliveries`.
-    Deliveries(Vec<DeliveryView>),
-    /// To `Evidence`.
-    Evidence(Box<Bundle>),
+    Deliveries(Page),
+    /// To `Evidence`: a [`super::Bundle`].
+    Evidence(Box<RawValue>),
+}
+
+/// A subscription: whose it is, where it stands, and its [`super::SubscriptionView`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Described {
+    /// Its tenant.
+    pub tenant_id: TenantId,
+    /// `live` or `test`.
+    pub environment: Environment,
+    /// The state shown.
+    pub state: String,
+    /// The view.
+    pub view: Box<RawValue>,
+}
+
+/// Where a delivery stands, for the log.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Standing {
+    /// The delivery.
+    pub delivery_id: DeliveryId,
+    /// The event.
+    pub event_id: EventId,
+    /// The attempt.
+    pub attempt: u32,
+    /// Its state.
+    pub state: String,
+    /// The last status the endpoint answered.
+    pub status: Option<u16>,
+    /// Why the last attempt failed.
+    pub reason: Option<Reason>,
+}
+
+/// Some deliveries, newest first.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Page {
+    /// A [`super::DeliveryView`] each.
+    pub items: Vec<Box<RawValue>>,
+    /// Where the next page starts, if there may be one.
+    pub next: Option<DeliveryId>,
 }
 
 /// What the timer asks of the host.
@@ -111,7 +149,7 @@ pub struct PlanItem {
 
 /// What became of an item.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(tag = "outcome", content = "with", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Planned {
     /// To be sent now.
     Claimed(Box<Claimed>),
@@ -200,7 +238,7 @@ pub struct ChallengeRequest {
 
 /// What came back for a challenge.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum ChallengeOutcome {
     /// The decoy was answered as if it were genuine.
     DecoyAnswered,

@@ -17,7 +17,7 @@ use super::session::Session;
 use crate::rows::from_json;
 
 /// A change worth proving.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum What {
     /// The subscription and its first generation were made.
@@ -49,7 +49,7 @@ pub enum What {
         /// Of which generation.
         generation: Generation,
         /// Why it failed; none when it proved.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<Reason>,
     },
     /// A generation changed its state.
@@ -91,12 +91,12 @@ pub enum What {
         /// What the transport saw.
         outcome: Outcome,
         /// How sure the address was.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         assurance: Option<EgressAssurance>,
         /// The delivery's state afterwards.
         state: String,
         /// Why, where it failed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<Reason>,
     },
     /// A delivery went to the dead letters without an attempt.
@@ -137,7 +137,7 @@ pub enum What {
 }
 
 /// The chain, as exported: everything needed to recompute it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Bundle {
     /// Whose chain.
     pub scope: ChainScope,

@@ -16,14 +16,15 @@ mod store;
 mod wake;
 
 pub use command::{
-    ChallengeOutcome, ChallengeRequest, Claimed, Command, HeaderField, PlanItem, Planned, Reply, SettleItem,
-    Wake,
+    ChallengeOutcome, ChallengeRequest, Claimed, Command, Described, HeaderField, Page, PlanItem, Planned,
+    Reply, SettleItem, Standing, Wake,
 };
 pub use evidence::{Bundle, What};
-pub use query::{DeliveryView, GenerationView, SubscriptionView};
+pub use query::{AttemptView, DeliveryView, GenerationView, SubscriptionView};
 pub use receipt::{ReceiptOutcome, ReceiptRequest};
 pub use register::{Registered, Registration, SigningAlg};
 
+use crate::rows::raw;
 use hookproof_core::Refusal;
 use hookproof_core::id::IdKey;
 use hookproof_core::keys::MasterKeys;
@@ -72,13 +73,11 @@ impl Aggregate for Authority {
             Command::ClaimDue => Reply::Claimed(session.claim_due().await?),
             Command::Settle { items } => Reply::Settled(session.settle(items).await?),
             Command::Receipt(request) => Reply::Receipt(Box::new(session.receipt(*request).await?)),
-            Command::Delivery { delivery_id } => {
-                Reply::Delivery(Box::new(session.delivery(&delivery_id).await?))
-            }
+            Command::Delivery { delivery_id } => Reply::Delivery(session.delivery(&delivery_id).await?),
             Command::Deliveries { after, limit, state } => {
                 Reply::Deliveries(session.deliveries(after.as_ref(), limit, state.as_deref()).await?)
             }
-            Command::Evidence => Reply::Evidence(Box::new(session.evidence().await?)),
+            Command::Evidence => Reply::Evidence(raw(&session.evidence().await?)?),
         };
         session.commit(reply).await
     }

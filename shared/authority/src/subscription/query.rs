@@ -9,13 +9,16 @@ use hookproof_core::subscription::{GenerationState, Owner, ReceiptContract, Topi
 use hookproof_core::time::Timestamp;
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::Sql;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::value::RawValue;
 
+use super::command::{Described, Page, Standing};
 use super::session::{LoadedGeneration, Session};
 use super::store::DeliveryRow;
+use crate::rows::raw;
 
 /// A subscription, with its serving (else newest) generation's state on top.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct SubscriptionView {
     /// Its id.
     pub subscription_id: SubscriptionId,
@@ -42,7 +45,7 @@ pub struct SubscriptionView {
 }
 
 /// A generation.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct GenerationView {
     /// Which.
     pub generation: Generation,
@@ -68,14 +71,14 @@ pub struct GenerationView {
     /// Challenges sent since the last request.
     pub challenge_tries: u32,
     /// Why the last failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_challenge_failure: Option<Reason>,
     /// Its credentials' public part.
     pub keys: Vec<Credential>,
 }
 
 /// A delivery: what state, why did the last attempt fail, when is the next.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct DeliveryView {
     /// Its id.
     pub delivery_id: DeliveryId,
@@ -97,18 +100,18 @@ pub struct DeliveryView {
     /// The application tier.
     pub application_tier: ApplicationTier,
     /// What the subscriber's receipt said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub application: Option<Application>,
     /// Attempts made.
     pub attempt: u32,
     /// When the next attempt is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub next_attempt_at: Option<Timestamp>,
     /// Why the last attempt failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<Reason>,
     /// The last status the endpoint answered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_status: Option<u16>,
     /// Whom to tell.
     pub owner: Owner,
@@ -117,7 +120,7 @@ pub struct DeliveryView {
 }
 
 /// An attempt, without its lease.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct AttemptView {
     /// Which.
     pub number: u32,
@@ -128,13 +131,13 @@ pub struct AttemptView {
     /// SHA-256 of the signature.
     pub signature_digest: Digest,
     /// What came of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub settled: Option<hookproof_core::ledger::Settled>,
 }
 
 impl<S: Sql> Session<'_, S> {
     /// The subscription.
-    pub(super) async fn describe(&self) -> Result<SubscriptionView, Refusal> {
+    pub(super) async fn describe(&self) -> Result<Described, Refusal> {
         let mut generations = Vec::with_capacity(self.generations.len());
         for generation in &self.generations {
             let credentials = self.tables.credentials(generation.record.generation).await?;
@@ -144,7 +147,7 @@ impl<S: Sql> Session<'_, S> {
             ));
         }
         let (record, shown) = (&self.head.record, &self.shown()?.record);
-        Ok(SubscriptionView {
+        let view = SubscriptionView {
             subscription_id: self.subscription.clone(),
             tenant_id: record.tenant.clone(),
             environment: record.environment,
@@ -156,13 +159,19 @@ impl<S: Sql> Session<'_, S> {
             region: record.region.clone(),
             created_at: record.created_at,
             generations,
+        };
+        Ok(Described {
+            tenant_id: view.tenant_id.clone(),
+            environment: view.environment,
+            state: view.state.clone(),
+            view: raw(&view)?,
         })
     }
 
     /// One delivery.
-    pub(super) async fn delivery(&self, id: &DeliveryId) -> Result<DeliveryView, Refusal> {
+    pub(super) async fn delivery(&self, id: &DeliveryId) -> Result<Box<RawValue>, Refusal> {
         let row = self.tables.delivery(id).await?.ok_or(Reason::DeliveryUnknown)?;
-        self.view(&row)
+        raw(&self.view(&row)?)
     }
 
     /// Deliveries, newest first.
@@ -171,13 +180,30 @@ impl<S: Sql> Session<'_, S> {
         after: Option<&DeliveryId>,
         limit: u32,
         state: Option<&str>,
-    ) -> Result<Vec<DeliveryView>, Refusal> {
+    ) -> Result<Page, Refusal> {
+        let limit = limit.clamp(1, 200);
         let after = after.map_or("", DeliveryId::as_str);
-        let rows = self.tables.deliveries(after, state, limit.clamp(1, 200)).await?;
-        rows.iter().map(|row| self.view(row)).collect()
+        let rows = self.tables.deliveries(after, state, limit).await?;
+        let next = rows.last().filter(|_| rows.len() == limit as usize).map(|row| row.delivery.id.clone());
+        let items = rows.iter().map(|row| raw(&self.view(row)?)).collect::<Result<_, _>>()?;
+        Ok(Page { items, next })
     }
 
-    pub(super) fn view(&self, row: &DeliveryRow) -> Result<DeliveryView, Refusal> {
+    /// Where a delivery stands.
+    pub(super) fn standing(&self, row: &DeliveryRow) -> Standing {
+        let delivery = &row.delivery;
+        let settled = delivery.attempts.iter().rev().find_map(|a| a.settled.as_ref());
+        Standing {
+            delivery_id: delivery.id.clone(),
+            event_id: delivery.event.clone(),
+            attempt: delivery.attempt,
+            state: delivery.state.name().to_owned(),
+            status: settled.and_then(|s| s.outcome.status()),
+            reason: settled.and_then(|s| s.reason),
+        }
+    }
+
+    fn view(&self, row: &DeliveryRow) -> Result<DeliveryView, Refusal> {
         let delivery = &row.delivery;
         let terms = &self.generation(delivery.generation)?.record.terms;
         let settled = delivery.attempts.iter().rev().find_map(|a| a.settled.as_ref());

@@ -11,9 +11,8 @@ use hookproof_core::{Reason, Refusal, base64};
 use hookproof_ports::Sql;
 use serde::{Deserialize, Serialize};
 
-use super::command::HeaderField;
+use super::command::{HeaderField, Standing};
 use super::evidence::What;
-use super::query::DeliveryView;
 use super::session::{LoadedGeneration, Session};
 use super::store::DeliveryRow;
 
@@ -28,14 +27,14 @@ pub struct ReceiptRequest {
 
 /// What became of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(tag = "outcome", content = "with", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum ReceiptOutcome {
     /// Recorded, now or before.
     Recorded {
         /// Whether it was the first.
         recorded: Recorded,
         /// The delivery afterwards.
-        delivery: Box<DeliveryView>,
+        delivery: Standing,
     },
     /// Contradicts what is recorded: kept apart, changes nothing.
     Quarantined {
@@ -82,7 +81,7 @@ impl<S: Sql> Session<'_, S> {
         };
         match row.delivery.clone().record(&receipt, application) {
             Ok((_, Recorded::Duplicate)) => {
-                let delivery = Box::new(self.view(&row)?);
+                let delivery = self.standing(&row);
                 Ok(ReceiptOutcome::Recorded { recorded: Recorded::Duplicate, delivery })
             }
             Ok((delivery, Recorded::Confirmed)) => {
@@ -109,7 +108,7 @@ impl<S: Sql> Session<'_, S> {
             state: row.delivery.state.name().to_owned(),
         })?;
         self.tables.put_delivery(&row, &format!("{line}\n")).await?;
-        let delivery = Box::new(self.view(&row)?);
+        let delivery = self.standing(&row);
         Ok(ReceiptOutcome::Recorded { recorded: Recorded::Confirmed, delivery })
     }
 

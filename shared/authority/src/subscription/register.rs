@@ -16,8 +16,8 @@ use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Commit, Context, Sql, random};
 use serde::{Deserialize, Serialize};
 
+use super::command::Described;
 use super::evidence::What;
-use super::query::SubscriptionView;
 use super::session::{LoadedGeneration, Session};
 use super::store::{CredentialRow, HeadRow, Record, Tables};
 use super::{Authority, Reply};
@@ -48,10 +48,10 @@ pub struct Registration {
 }
 
 /// The answer to a registration.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Registered {
     /// The subscription.
-    pub view: SubscriptionView,
+    pub subscription: Described,
     /// The subscriber secret, base64url; none when it was shown before.
     pub secret: Option<String>,
     /// The recovery credential; none when it was shown before.
@@ -85,7 +85,7 @@ impl Authority {
         };
         session.record(what).await?;
         let registered = Registered {
-            view: session.describe().await?,
+            subscription: session.describe().await?,
             secret: Some(made.secret.show_once()),
             recovery_credential: Some(made.recovery),
         };
@@ -107,9 +107,13 @@ impl Authority {
             ));
         }
         let session = self.open(context, sql).await?;
-        let view = session.describe().await?;
+        let subscription = session.describe().await?;
         session
-            .commit(Reply::Registered(Box::new(Registered { view, secret: None, recovery_credential: None })))
+            .commit(Reply::Registered(Box::new(Registered {
+                subscription,
+                secret: None,
+                recovery_credential: None,
+            })))
             .await
     }
 

@@ -5,23 +5,22 @@ use hookproof_core::subscription::SuspendReason;
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Sql, random};
 
-use super::command::SettleItem;
+use super::command::{SettleItem, Standing};
 use super::evidence::What;
-use super::query::DeliveryView;
 use super::session::Session;
 use super::store::DeliveryRow;
 
 impl<S: Sql> Session<'_, S> {
     /// Records outcomes and says where each delivery is now.
-    pub(super) async fn settle(&mut self, items: Vec<SettleItem>) -> Result<Vec<DeliveryView>, Refusal> {
-        let mut views = Vec::with_capacity(items.len());
+    pub(super) async fn settle(&mut self, items: Vec<SettleItem>) -> Result<Vec<Standing>, Refusal> {
+        let mut standings = Vec::with_capacity(items.len());
         for item in items {
-            views.push(self.settle_one(item).await?);
+            standings.push(self.settle_one(item).await?);
         }
-        Ok(views)
+        Ok(standings)
     }
 
-    async fn settle_one(&mut self, item: SettleItem) -> Result<DeliveryView, Refusal> {
+    async fn settle_one(&mut self, item: SettleItem) -> Result<Standing, Refusal> {
         let row = self.tables.delivery(&item.delivery_id).await?.ok_or(Reason::DeliveryUnknown)?;
         let generation = self.generation(row.delivery.generation)?.clone();
         let settled = Settled {
@@ -36,7 +35,7 @@ impl<S: Sql> Session<'_, S> {
         let policy = &generation.record.terms.retry;
         let delivery = row.delivery.settle(item.attempt, &item.lease_token, settled, policy, jitter)?;
         if delivery == before {
-            return self.view(&DeliveryRow { delivery, ..row });
+            return Ok(self.standing(&DeliveryRow { delivery, ..row }));
         }
         let reason = delivery
             .attempts
@@ -57,7 +56,7 @@ impl<S: Sql> Session<'_, S> {
         if gone {
             self.suspend(row.delivery.generation, SuspendReason::EndpointGone).await?;
         }
-        self.view(&row)
+        Ok(self.standing(&row))
     }
 
     /// Suspends a generation where its state allows it; evidence says so.

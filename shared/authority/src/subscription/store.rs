@@ -78,7 +78,6 @@ pub(super) struct CredentialRow {
 /// A delivery with the salt of its evidence.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct DeliveryRow {
-    #[serde(flatten)]
     pub(super) delivery: Delivery,
     pub(super) api_version: String,
     pub(super) salt: String,

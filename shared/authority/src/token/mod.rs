@@ -59,7 +59,7 @@ pub struct Record {
 
 /// A command to a token's object.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "command", content = "with", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Command {
     /// Stores a new token.
     Create {

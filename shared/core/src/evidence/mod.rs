@@ -55,8 +55,8 @@ impl Head {
     }
 }
 
-/// One entry as stored. `what` is the machine's own record of the change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// One entry as stored. `what` is the machine's own record of the change. Written, and read only as bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Entry<T> {
     /// Its number in the chain.
     pub seq: u64,

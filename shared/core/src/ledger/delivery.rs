@@ -45,9 +45,9 @@ pub enum Basis {
     StatusAnswer,
 }
 
-/// How far a delivery got.
+/// How far a delivery got. In JSON a flat object with its `state`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "state", rename_all = "SCREAMING_SNAKE_CASE")]
+#[serde(into = "FlatState", try_from = "FlatState")]
 pub enum State {
     /// Known, never attempted in this round.
     Planned,
@@ -98,6 +98,76 @@ impl State {
             Self::UnknownTransport { .. } => "UNKNOWN_TRANSPORT",
             Self::DeadLetter { .. } => "DEAD_LETTER",
         }
+    }
+}
+
+/// The JSON of a [`State`].
+#[derive(Serialize, Deserialize)]
+struct FlatState {
+    state: StateName,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lease: Option<Lease>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    basis: Option<Basis>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<Reason>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+enum StateName {
+    Planned,
+    Dispatching,
+    EndpointAccepted,
+    ApplicationConfirmed,
+    Retryable,
+    UnknownTransport,
+    DeadLetter,
+}
+
+impl From<State> for FlatState {
+    fn from(state: State) -> Self {
+        let bare = |state| Self { state, lease: None, at: None, basis: None, reason: None };
+        match state {
+            State::Planned => bare(StateName::Planned),
+            State::Dispatching { lease } => Self { lease: Some(lease), ..bare(StateName::Dispatching) },
+            State::EndpointAccepted { at, basis } => {
+                Self { at: Some(at), basis: Some(basis), ..bare(StateName::EndpointAccepted) }
+            }
+            State::ApplicationConfirmed { at, basis } => {
+                Self { at: Some(at), basis: Some(basis), ..bare(StateName::ApplicationConfirmed) }
+            }
+            State::Retryable => bare(StateName::Retryable),
+            State::UnknownTransport { since } => {
+                Self { at: Some(since), ..bare(StateName::UnknownTransport) }
+            }
+            State::DeadLetter { at, reason } => {
+                Self { at: Some(at), reason: Some(reason), ..bare(StateName::DeadLetter) }
+            }
+        }
+    }
+}
+
+impl TryFrom<FlatState> for State {
+    type Error = &'static str;
+    fn try_from(flat: FlatState) -> Result<Self, Self::Error> {
+        let at = flat.at.ok_or("this state has a time");
+        let basis = flat.basis.ok_or("this state has a basis");
+        Ok(match flat.state {
+            StateName::Planned => Self::Planned,
+            StateName::Dispatching => {
+                Self::Dispatching { lease: flat.lease.ok_or("this state has a lease")? }
+            }
+            StateName::EndpointAccepted => Self::EndpointAccepted { at: at?, basis: basis? },
+            StateName::ApplicationConfirmed => Self::ApplicationConfirmed { at: at?, basis: basis? },
+            StateName::Retryable => Self::Retryable,
+            StateName::UnknownTransport => Self::UnknownTransport { since: at? },
+            StateName::DeadLetter => {
+                Self::DeadLetter { at: at?, reason: flat.reason.ok_or("this state has a reason")? }
+            }
+        })
     }
 }
 
@@ -164,7 +234,6 @@ pub struct Delivery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<Application>,
     /// How far it got.
-    #[serde(flatten)]
     pub state: State,
     /// When something is to be done next: an attempt, or the end of a lease or of a hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -269,9 +338,7 @@ impl Delivery {
             Verdict::Accepted | Verdict::Released => None,
         };
         record.settled = Some(Settled { reason, late: !current, ..settled });
-        if current {
-            self.advance(verdict, policy, now, jitter);
-        } else if unclaimed && verdict == Verdict::Accepted {
+        if current || (unclaimed && verdict == Verdict::Accepted) {
             self.advance(verdict, policy, now, jitter);
         }
         Ok(self)

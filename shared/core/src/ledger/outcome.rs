@@ -5,16 +5,15 @@ use serde::{Deserialize, Serialize};
 use crate::reason::Reason;
 use crate::retry::RetryAfter;
 
-/// What the transport saw.
+/// What the transport saw. In JSON a flat object with its `kind`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(into = "Flat", try_from = "Flat")]
 pub enum Outcome {
     /// A complete response head.
     Answered {
         /// Its status code.
         status: u16,
         /// Its `Retry-After` field, as sent.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after: Option<String>,
     },
     /// Provably no byte of the request left: no name, no connection, no TLS session.
@@ -25,6 +24,57 @@ pub enum Outcome {
     Released,
     /// The endpoint's address was refused by policy at the time of sending.
     Refused,
+}
+
+/// The JSON of an [`Outcome`].
+#[derive(Serialize, Deserialize)]
+struct Flat {
+    kind: Kind,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    retry_after: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    Answered,
+    NotSent,
+    Unknown,
+    Released,
+    Refused,
+}
+
+impl From<Outcome> for Flat {
+    fn from(outcome: Outcome) -> Self {
+        let bare = |kind| Self { kind, status: None, retry_after: None };
+        match outcome {
+            Outcome::Answered { status, retry_after } => {
+                Self { kind: Kind::Answered, status: Some(status), retry_after }
+            }
+            Outcome::NotSent => bare(Kind::NotSent),
+            Outcome::Unknown => bare(Kind::Unknown),
+            Outcome::Released => bare(Kind::Released),
+            Outcome::Refused => bare(Kind::Refused),
+        }
+    }
+}
+
+impl TryFrom<Flat> for Outcome {
+    type Error = &'static str;
+    fn try_from(flat: Flat) -> Result<Self, Self::Error> {
+        Ok(match flat.kind {
+            Kind::Answered => Self::Answered {
+                status: flat.status.ok_or("an answer has a status")?,
+                retry_after: flat.retry_after,
+            },
+            Kind::NotSent => Self::NotSent,
+            Kind::Unknown => Self::Unknown,
+            Kind::Released => Self::Released,
+            Kind::Refused => Self::Refused,
+        })
+    }
 }
 
 /// What an outcome means for the delivery.

@@ -20,9 +20,9 @@ pub enum SuspendReason {
     Operator,
 }
 
-/// Where a generation is.
+/// Where a generation is. In JSON a flat object with its `state`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "state", rename_all = "SCREAMING_SNAKE_CASE")]
+#[serde(into = "Flat", try_from = "Flat")]
 pub enum GenerationState {
     /// Nothing is sent but challenges.
     PendingChallenge,
@@ -65,6 +65,80 @@ pub enum GenerationState {
         /// When.
         at: Timestamp,
     },
+}
+
+/// The JSON of a [`GenerationState`].
+#[derive(Serialize, Deserialize)]
+struct Flat {
+    state: Name,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    activated_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    until: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<SuspendReason>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+enum Name {
+    PendingChallenge,
+    Active,
+    Rotating,
+    Suspended,
+    Draining,
+    Closed,
+    Revoked,
+    Expired,
+}
+
+impl From<GenerationState> for Flat {
+    fn from(state: GenerationState) -> Self {
+        let bare = |state| Self { state, activated_at: None, at: None, until: None, reason: None };
+        match state {
+            GenerationState::PendingChallenge => bare(Name::PendingChallenge),
+            GenerationState::Active { activated_at } => {
+                Self { activated_at: Some(activated_at), ..bare(Name::Active) }
+            }
+            GenerationState::Rotating { activated_at } => {
+                Self { activated_at: Some(activated_at), ..bare(Name::Rotating) }
+            }
+            GenerationState::Suspended { at, reason, since } => Self {
+                at: Some(at),
+                reason: Some(reason),
+                activated_at: Some(since),
+                ..bare(Name::Suspended)
+            },
+            GenerationState::Draining { until } => Self { until: Some(until), ..bare(Name::Draining) },
+            GenerationState::Closed { at } => Self { at: Some(at), ..bare(Name::Closed) },
+            GenerationState::Revoked { at } => Self { at: Some(at), ..bare(Name::Revoked) },
+            GenerationState::Expired { at } => Self { at: Some(at), ..bare(Name::Expired) },
+        }
+    }
+}
+
+impl TryFrom<Flat> for GenerationState {
+    type Error = &'static str;
+    fn try_from(flat: Flat) -> Result<Self, Self::Error> {
+        let since = flat.activated_at.ok_or("this state has an activation time");
+        let at = flat.at.ok_or("this state has a time");
+        Ok(match flat.state {
+            Name::PendingChallenge => Self::PendingChallenge,
+            Name::Active => Self::Active { activated_at: since? },
+            Name::Rotating => Self::Rotating { activated_at: since? },
+            Name::Suspended => Self::Suspended {
+                at: at?,
+                reason: flat.reason.ok_or("this state has a reason")?,
+                since: since?,
+            },
+            Name::Draining => Self::Draining { until: flat.until.ok_or("this state has an end")? },
+            Name::Closed => Self::Closed { at: at? },
+            Name::Revoked => Self::Revoked { at: at? },
+            Name::Expired => Self::Expired { at: at? },
+        })
+    }
 }
 
 impl GenerationState {

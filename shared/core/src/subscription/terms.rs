@@ -20,9 +20,9 @@ pub struct Owner {
     pub contact: String,
 }
 
-/// How a subscriber confirms that it applied an event.
+/// How a subscriber confirms that it applied an event. In JSON `{"alg", "public_key"?}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "alg", rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(into = "Flat", try_from = "Flat")]
 pub enum ReceiptContract {
     /// Not at all: the application tier reads UNOBSERVABLE.
     None,
@@ -33,6 +33,50 @@ pub enum ReceiptContract {
         /// The public key, base64url.
         public_key: String,
     },
+}
+
+/// The JSON of a [`ReceiptContract`].
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Flat {
+    alg: ContractAlg,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    public_key: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ContractAlg {
+    None,
+    HmacSha256,
+    Ed25519,
+}
+
+impl From<ReceiptContract> for Flat {
+    fn from(contract: ReceiptContract) -> Self {
+        match contract {
+            ReceiptContract::None => Self { alg: ContractAlg::None, public_key: None },
+            ReceiptContract::HmacSha256 => Self { alg: ContractAlg::HmacSha256, public_key: None },
+            ReceiptContract::Ed25519 { public_key } => {
+                Self { alg: ContractAlg::Ed25519, public_key: Some(public_key) }
+            }
+        }
+    }
+}
+
+impl TryFrom<Flat> for ReceiptContract {
+    type Error = &'static str;
+    fn try_from(flat: Flat) -> Result<Self, Self::Error> {
+        match (flat.alg, flat.public_key) {
+            (ContractAlg::None, None) => Ok(Self::None),
+            (ContractAlg::HmacSha256, None) => Ok(Self::HmacSha256),
+            (ContractAlg::Ed25519, Some(public_key)) => Ok(Self::Ed25519 { public_key }),
+            (ContractAlg::Ed25519, None) => Err("an ed25519 receipt contract names its public_key"),
+            (ContractAlg::None | ContractAlg::HmacSha256, Some(_)) => {
+                Err("only an ed25519 receipt contract has a public_key")
+            }
+        }
+    }
 }
 
 /// What becomes of deliveries of a generation that is no longer the serving one.
