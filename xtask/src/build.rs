@@ -24,8 +24,9 @@ const WASM_FEATURES: [&str; 7] = [
     "--enable-reference-types",
     "--enable-exception-handling",
 ];
-/// Smallest code; names stay, because a panic's stack trace in production is worth their bytes.
-const WASM_OPT: [&str; 2] = ["-Oz", "--debuginfo"];
+/// Smallest code, without names: they are a quarter of a module, and a panic is a fault that no stack trace
+/// in production should have to explain.
+const WASM_OPT: [&str; 3] = ["-Oz", "--strip-debug", "--strip-producers"];
 
 /// How much a build is worth waiting for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -32,6 +32,9 @@ use anyhow::Result;
 /// Set to `1` by `cargo xtask test` for the end-to-end tests: set-up and build were done before.
 pub const BUILD_READY: &str = "HOOKPROOF_BUILD_READY";
 
+/// Set to `quick` by whoever works on the code: [`ready`] then builds in seconds instead of as deployed.
+pub const BUILD_MODE: &str = "HOOKPROOF_BUILD";
+
 /// Makes sure that the tools are installed and the Workers are built, for tests that start a
 /// [`stack::Stack`].
 ///
@@ -42,7 +45,9 @@ pub fn ready() -> Result<toolchain::Tools> {
     let progress = progress::Progress::new(false);
     let tools = toolchain::Tools::prepare(&workspace, &progress)?;
     if std::env::var(BUILD_READY).as_deref() != Ok("1") {
-        build::build(&tools, &progress, &functions::Function::ALL, build::Mode::Deploy)?;
+        let quick = std::env::var(BUILD_MODE).as_deref() == Ok("quick");
+        let mode = if quick { build::Mode::Quick } else { build::Mode::Deploy };
+        build::build(&tools, &progress, &functions::Function::ALL, mode)?;
     }
     Ok(tools)
 }

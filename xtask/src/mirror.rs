@@ -15,8 +15,14 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Makes the copy below `state` and gives back its root, which mirrors the repository's.
-pub(crate) fn make(workspace: &Workspace, state: &Path, settings: &Settings) -> Result<PathBuf> {
+/// Makes the copy below `state` and gives back its root, which mirrors the repository's. The folders in
+/// `front` come beside it and read what control reads.
+pub(crate) fn make(
+    workspace: &Workspace,
+    state: &Path,
+    settings: &Settings,
+    front: &[PathBuf],
+) -> Result<PathBuf> {
     let mirror = state.join("workers");
     remove(&mirror)?;
     for function in Function::ALL {
@@ -29,7 +35,19 @@ pub(crate) fn make(workspace: &Workspace, state: &Path, settings: &Settings) -> 
         copy_folder(&workspace.root().join(&build), &mirror.join(&build))?;
         write_private(&config.with_file_name(".dev.vars"), env_file(settings, function)?.as_bytes())?;
     }
+    for folder in front {
+        let config = mirror.join(front_config(folder));
+        copy_folder(folder, config.parent().unwrap_or(&mirror))?;
+        let vars = env_file(settings, Function::Control)?;
+        write_private(&config.with_file_name(".dev.vars"), vars.as_bytes())?;
+    }
     Ok(mirror)
+}
+
+/// The configuration of a front Worker, relative to the copy's root.
+pub(crate) fn front_config(folder: &Path) -> String {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    format!("front/{name}/wrangler.toml")
 }
 
 fn env_file(settings: &Settings, function: Function) -> Result<String> {

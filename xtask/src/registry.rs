@@ -1,22 +1,21 @@
 //! Wrangler processes find each other's Workers through a folder with a file per Worker; this keeps that
 //! folder true when a process was killed, and tells when the others have read it.
 
-use crate::functions::Function;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Removes the entries of killed Workers. Otherwise wrangler takes them for running ones and does not
 /// register their successors for 90 seconds.
-pub(crate) fn forget(mirror: &Path, registry: &Path, functions: &[Function]) {
-    for entry in entries(mirror, registry, functions) {
+pub(crate) fn forget(mirror: &Path, registry: &Path, configs: &[String]) {
+    for entry in entries(mirror, registry, configs) {
         // It is not there if the process was killed before it registered.
         let _ = fs::remove_file(entry);
     }
 }
 
 /// Whether all of these Workers are registered.
-pub(crate) fn holds(mirror: &Path, registry: &Path, functions: &[Function]) -> bool {
-    entries(mirror, registry, functions).all(|entry| entry.is_file())
+pub(crate) fn holds(mirror: &Path, registry: &Path, configs: &[String]) -> bool {
+    entries(mirror, registry, configs).all(|entry| entry.is_file())
 }
 
 /// Whether the last table of bindings in a wrangler log names none that waits for another process. The
@@ -26,10 +25,11 @@ pub(crate) fn is_connected(log: &str) -> bool {
     !last_table.lines().any(|line| line.starts_with("env.") && line.contains("[not connected]"))
 }
 
-fn entries(mirror: &Path, registry: &Path, functions: &[Function]) -> impl Iterator<Item = PathBuf> {
-    functions.iter().map(|function| {
-        let config = fs::read_to_string(mirror.join(function.config())).unwrap_or_default();
-        registry.join(worker_name(&config).unwrap_or(&function.package()))
+/// The files of the Workers with these configurations; one without a name has none that could be there.
+fn entries(mirror: &Path, registry: &Path, configs: &[String]) -> impl Iterator<Item = PathBuf> {
+    configs.iter().map(|config| {
+        let text = fs::read_to_string(mirror.join(config)).unwrap_or_default();
+        registry.join(worker_name(&text).unwrap_or(config))
     })
 }
 

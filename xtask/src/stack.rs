@@ -52,7 +52,6 @@ impl Host {
         }
     }
 
-    /// The first is the one that gets the port.
     fn functions(self) -> &'static [Function] {
         match self {
             Self::Sender => &[Function::Control, Function::Challenge, Function::Dispatch],
@@ -114,6 +113,9 @@ pub struct StackOptions {
     pub settings: Settings,
     /// How long each host may take until it answers.
     pub start_limit: Duration,
+    /// Further Workers for the sender's process, each a folder with a `wrangler.toml`: for tests. The first
+    /// gets the port in control's stead; they read the settings and secrets of control.
+    pub front: Vec<PathBuf>,
 }
 
 impl StackOptions {
@@ -125,6 +127,7 @@ impl StackOptions {
             ports,
             settings: Settings::default(),
             start_limit: Duration::from_secs(120),
+            front: Vec::new(),
         }
     }
 }
@@ -152,7 +155,7 @@ impl Stack {
             .with_context(|| format!("{} is not a usable path.", options.state.display()))?;
         let state_lock = lock(&options.state)?;
         leftover::end(&options.state);
-        let mirror = mirror::make(tools.workspace(), &options.state, &options.settings)?;
+        let mirror = mirror::make(tools.workspace(), &options.state, &options.settings, &options.front)?;
         // Entries of processes that were killed would be taken for running ones.
         mirror::remove(&options.state.join(REGISTRY))?;
         let urls = options.ports.urls();
@@ -200,12 +203,18 @@ impl Stack {
             .map_or_else(|_| String::new(), |log| String::from_utf8_lossy(&log).into_owned())
     }
 
+    /// Whether a host was started and not killed since.
+    #[must_use]
+    pub fn is_running(&self, host: Host) -> bool {
+        self.running.contains_key(&host)
+    }
+
     /// Kills a host at once, workerd included, with no chance to finish anything: a crash. It stays down
     /// until [`Stack::restart`]; what it had committed is in its state.
     pub fn kill(&mut self, host: Host) {
         if let Some(mut group) = self.running.remove(&host) {
             group.kill();
-            registry::forget(&self.mirror, &self.registry(), host.functions());
+            registry::forget(&self.mirror, &self.registry(), &self.configs(host));
         }
     }
 
@@ -217,7 +226,7 @@ impl Stack {
     pub fn restart(&mut self, host: Host) -> Result<()> {
         if let Some(mut group) = self.running.remove(&host) {
             group.stop();
-            registry::forget(&self.mirror, &self.registry(), host.functions());
+            registry::forget(&self.mirror, &self.registry(), &self.configs(host));
         }
         self.spawn(host)?;
         self.wait_until_healthy(host)?;
@@ -248,8 +257,8 @@ impl Stack {
         let state = &self.options.state;
         let mut wrangler = self.tools.command(&self.tools.node_program("wrangler").to_string_lossy());
         wrangler.current_dir(&self.mirror).arg("dev");
-        for function in host.functions() {
-            wrangler.arg("-c").arg(function.config());
+        for config in self.configs(host) {
+            wrangler.arg("-c").arg(config);
         }
         wrangler
             .args(["--ip", "127.0.0.1", "--show-interactive-dev-session=false"])
@@ -299,7 +308,7 @@ impl Stack {
             let unregistered = Host::ALL
                 .into_iter()
                 .filter(|host| self.running.contains_key(host))
-                .find(|host| !registry::holds(&self.mirror, &registry, host.functions()));
+                .find(|host| !registry::holds(&self.mirror, &registry, &self.configs(*host)));
             let unconnected = [Host::Receipt, Host::Receiver]
                 .into_iter()
                 .find(|host| self.running.contains_key(host) && !registry::is_connected(&self.log(*host)));
@@ -314,6 +323,13 @@ impl Stack {
             }
             sleep(POLL);
         }
+    }
+
+    /// The configurations a host runs, relative to the mirror. The first is the one that gets the port.
+    fn configs(&self, host: Host) -> Vec<String> {
+        let front = if host == Host::Sender { self.options.front.as_slice() } else { &[] };
+        let front = front.iter().map(|folder| mirror::front_config(folder));
+        front.chain(host.functions().iter().map(|function| function.config())).collect()
     }
 
     fn registry(&self) -> PathBuf {

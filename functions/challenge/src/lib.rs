@@ -12,10 +12,10 @@ mod workers;
 use bytes::Bytes;
 use hookproof_authority::message::ChallengeDue;
 use hookproof_authority::subscription::{
-    Authority, ChallengeOutcome, ChallengeRequest, Command, HeaderField, Reply,
+    AskAuthority, Authority, ChallengeOutcome, ChallengeRequest, HeaderField,
 };
+use hookproof_core::Refusal;
 use hookproof_core::id::SubscriptionId;
-use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Ask, Egress, Journal, Line, Outbound, Resolver, Sent, Transport};
 
 /// How much of an answer is read.
@@ -50,11 +50,7 @@ impl<O: Ask<Authority>, R: Resolver, T: Transport, J: Journal> Challenger<O, R, 
     }
 
     async fn challenge(&self, subscription: &SubscriptionId) -> Result<(), Refusal> {
-        let Reply::Challenge(Some(request)) =
-            self.objects.ask(subscription.as_str(), Command::IssueChallenge).await?
-        else {
-            return Ok(());
-        };
+        let Some(request) = self.objects.issue_challenge(subscription).await? else { return Ok(()) };
         self.journal.record(&Line {
             event: "challenge sent",
             subscription: Some(subscription.as_str()),
@@ -63,10 +59,7 @@ impl<O: Ask<Authority>, R: Resolver, T: Transport, J: Journal> Challenger<O, R, 
             ..Line::default()
         });
         let outcome = self.exchange(&request).await;
-        let judge = Command::JudgeChallenge { challenge_id: request.challenge_id, outcome };
-        let Reply::ChallengeJudged(reason) = self.objects.ask(subscription.as_str(), judge).await? else {
-            return Err(Reason::InternalCorrupt.into());
-        };
+        let reason = self.objects.judge_challenge(subscription, request.challenge_id, outcome).await?;
         let event = if reason.is_none() { "challenge proved" } else { "challenge refused" };
         self.journal.record(&Line {
             event,

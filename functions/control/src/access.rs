@@ -37,7 +37,7 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
             return Err(refused());
         }
         let check = Command::Check { digest: token.digest() };
-        let asked = Ask::<Tokens>::ask(&self.objects, token.id.as_str(), check).await;
+        let asked: Result<Record, _> = Ask::<Tokens>::ask(&self.objects, token.id.as_str(), check).await;
         let record = asked
             .map_err(|refusal| if refusal.reason == Reason::TokenRefused { refused() } else { refusal })?;
         if record.environment != token.environment {

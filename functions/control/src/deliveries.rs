@@ -3,7 +3,7 @@
 use ::http::Response;
 use bytes::Bytes;
 use hookproof_authority::api::json;
-use hookproof_authority::subscription::{Command, Reply};
+use hookproof_authority::subscription::AskAuthority;
 use hookproof_core::id::{DeliveryId, EventId, SubscriptionId};
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Clock, Entropy, Journal, Queue};
@@ -57,10 +57,7 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
         state: Option<&str>,
     ) -> Result<Response<Bytes>, Refusal> {
         let (id, _) = self.owned(caller, subscription).await?;
-        let command = Command::Deliveries { after, limit, state: state.map(str::to_owned) };
-        let Reply::Deliveries(page) = self.authority(&id, command).await? else {
-            return Err(Reason::InternalCorrupt.into());
-        };
+        let page = self.objects.deliveries(&id, after, limit, state.map(str::to_owned)).await?;
         Ok(json(200, &page))
     }
 
@@ -84,9 +81,8 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
             let event = &view.event;
             let delivery_id =
                 DeliveryId::of(&event.tenant, event.environment, id, &event.id, event.accepted_at);
-            match self.authority(id, Command::Delivery { delivery_id }).await {
-                Ok(Reply::Delivery(delivery)) => items.push(delivery),
-                Ok(_) => return Err(Reason::InternalCorrupt.into()),
+            match self.objects.delivery(id, delivery_id).await {
+                Ok(delivery) => items.push(delivery),
                 Err(refusal) if refusal.reason == Reason::DeliveryUnknown => {}
                 Err(refusal) => return Err(refusal),
             }

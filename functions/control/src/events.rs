@@ -3,14 +3,14 @@
 use ::http::Response;
 use bytes::Bytes;
 use hookproof_authority::api::json;
-use hookproof_authority::directory::{self, Directory};
-use hookproof_authority::event::{self, Command, EventView, Events, Reply};
+use hookproof_authority::directory::AskDirectory;
+use hookproof_authority::event::{AskEvents, EventView};
 use hookproof_core::digest::Digest;
 use hookproof_core::envelope::{Draft, EventType, MAX_BYTES, Object};
-use hookproof_core::id::{EventId, SubscriptionId};
+use hookproof_core::id::EventId;
 use hookproof_core::time::Timestamp;
 use hookproof_core::{Reason, Refusal};
-use hookproof_ports::{Ask, Clock, Entropy, Journal, Line, Queue, random};
+use hookproof_ports::{Clock, Entropy, Journal, Line, Queue, random};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -52,17 +52,10 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
         request: &Request,
     ) -> Result<Response<Bytes>, Refusal> {
         let draft = self.draft(request.body())?;
-        let subscriptions = self.matching(caller, &draft).await?;
-        let key = event::key(caller.tenant(), caller.environment(), &draft.id);
-        let command = Command::Publish {
-            tenant: caller.tenant().clone(),
-            environment: caller.environment(),
-            draft: Box::new(draft),
-            subscriptions,
-        };
-        let Reply::Accepted(accepted) = Ask::<Events>::ask(&self.objects, &key, command).await? else {
-            return Err(Reason::InternalCorrupt.into());
-        };
+        let (tenant, environment) = (caller.tenant(), caller.environment());
+        let (kind, version) = (draft.kind.to_string(), draft.api_version.clone());
+        let subscriptions = self.objects.matching(tenant, environment, kind, version).await?;
+        let accepted = self.objects.publish(tenant, environment, draft, subscriptions).await?;
         // From here on the event is durable. A lost message is sent again by the event's own object.
         if let Err(lost) = self.fresh.send(&accepted.messages).await {
             let event_id = Some(accepted.event.id.as_str());
@@ -106,18 +99,6 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
         })
     }
 
-    async fn matching(&self, caller: &Caller, draft: &Draft) -> Result<Vec<SubscriptionId>, Refusal> {
-        let key = directory::key(caller.tenant(), caller.environment());
-        let command = directory::Command::Match {
-            r#type: draft.kind.to_string(),
-            api_version: draft.api_version.clone(),
-        };
-        match Ask::<Directory>::ask(&self.objects, &key, command).await? {
-            directory::Reply::Subscriptions(ids) => Ok(ids),
-            directory::Reply::Tenant(_) | directory::Reply::Listed => Err(Reason::InternalCorrupt.into()),
-        }
-    }
-
     pub(crate) async fn read_event(&self, caller: &Caller, id: &str) -> Result<Response<Bytes>, Refusal> {
         let id = id.parse().map_err(|_| Refusal::from(Reason::EventUnknown))?;
         Ok(json(200, &self.event(caller, &id).await?))
@@ -125,11 +106,7 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
 
     /// An event of the caller's tenant and how far its fan-out is.
     pub(crate) async fn event(&self, caller: &Caller, id: &EventId) -> Result<EventView, Refusal> {
-        let key = event::key(caller.tenant(), caller.environment(), id);
-        match Ask::<Events>::ask(&self.objects, &key, Command::Describe { event: id.clone() }).await? {
-            Reply::Event(view) => Ok(*view),
-            Reply::Accepted(_) | Reply::Bytes(_) | Reply::Noted => Err(Reason::InternalCorrupt.into()),
-        }
+        self.objects.event(caller.tenant(), caller.environment(), id).await
     }
 }
 

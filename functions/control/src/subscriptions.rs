@@ -6,11 +6,11 @@ use std::str::FromStr;
 use ::http::Response;
 use bytes::Bytes;
 use hookproof_authority::api::{json, parse_json};
-use hookproof_authority::directory::{self, Directory, Listing};
-use hookproof_authority::subscription::{Authority, Command, Registered, Registration, Reply};
+use hookproof_authority::directory::{AskDirectory, Listing};
+use hookproof_authority::subscription::{AskAuthority, Registered, Registration};
 use hookproof_core::id::SubscriptionId;
 use hookproof_core::{Reason, Refusal};
-use hookproof_ports::{Ask, Clock, Entropy, Journal, Line, Queue, random};
+use hookproof_ports::{Clock, Entropy, Journal, Line, Queue, random};
 use serde::Serialize;
 use serde_json::json as object;
 use serde_json::value::RawValue;
@@ -51,12 +51,8 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
             terms,
             signing,
         };
-        let register = Command::Register(Box::new(registration));
-        let Reply::Registered(registered) = self.authority(&id, register).await? else {
-            return Err(Reason::InternalCorrupt.into());
-        };
-        let key = directory::key(caller.tenant(), caller.environment());
-        Ask::<Directory>::ask(&self.objects, &key, directory::Command::List(listing)).await?;
+        let registered = self.objects.register(&id, registration).await?;
+        self.objects.list(caller.tenant(), caller.environment(), listing).await?;
         let state = Some(registered.subscription.state.as_str());
         self.journal.record(&Line {
             event: "registered",
@@ -64,7 +60,7 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
             state,
             ..Line::default()
         });
-        let Registered { subscription, secret, recovery_credential } = *registered;
+        let Registered { subscription, secret, recovery_credential } = registered;
         let once = Once { secret_already_shown: secret.is_none(), secret, recovery_credential, next: NEXT };
         Ok(json(201, &joined(&subscription.view, &once)?))
     }
@@ -89,13 +85,7 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
             Refusal::new(Reason::BodyMalformed, fault.to_string())
                 .at("cursor", "the next of an earlier answer")
         })?;
-        let key = directory::key(caller.tenant(), caller.environment());
-        let command = directory::Command::Subscriptions { after, limit: 100 };
-        let directory::Reply::Subscriptions(ids) =
-            Ask::<Directory>::ask(&self.objects, &key, command).await?
-        else {
-            return Err(Reason::InternalCorrupt.into());
-        };
+        let ids = self.objects.subscriptions(caller.tenant(), caller.environment(), after, 100).await?;
         let next = if ids.len() == 100 { ids.last().cloned() } else { None };
         Ok(json(200, &object!({ "items": ids, "next": next })))
     }
@@ -106,17 +96,13 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
         id: &str,
     ) -> Result<Response<Bytes>, Refusal> {
         let (id, _) = self.owned(caller, id).await?;
-        let Reply::Subscription(it) = self.authority(&id, Command::RequestChallenge).await? else {
-            return Err(Reason::InternalCorrupt.into());
-        };
+        let it = self.objects.request_challenge(&id).await?;
         Ok(json(202, &it.view))
     }
 
     pub(crate) async fn evidence(&self, caller: &Caller, id: &str) -> Result<Response<Bytes>, Refusal> {
         let (id, _) = self.owned(caller, id).await?;
-        let Reply::Evidence(bundle) = self.authority(&id, Command::Evidence).await? else {
-            return Err(Reason::InternalCorrupt.into());
-        };
+        let bundle = self.objects.evidence(&id).await?;
         Ok(json(200, &bundle))
     }
 
@@ -131,15 +117,9 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
         if !self.settings.id_key.admits(&id) {
             return Err(unknown());
         }
-        let Reply::Subscription(it) = self.authority(&id, Command::Describe).await? else {
-            return Err(Reason::InternalCorrupt.into());
-        };
+        let it = self.objects.describe(&id).await?;
         let ours = it.tenant_id == *caller.tenant() && it.environment == caller.environment();
         if ours { Ok((id, it.view)) } else { Err(unknown()) }
-    }
-
-    pub(crate) async fn authority(&self, id: &SubscriptionId, command: Command) -> Result<Reply, Refusal> {
-        Ask::<Authority>::ask(&self.objects, id.as_str(), command).await
     }
 }
 

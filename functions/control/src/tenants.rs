@@ -3,7 +3,7 @@
 use ::http::Response;
 use bytes::Bytes;
 use hookproof_authority::api::{json, parse_json};
-use hookproof_authority::directory::{self, Directory, Tenant};
+use hookproof_authority::directory::{AskDirectory, Tenant};
 use hookproof_authority::token::{Command, Record, Scope, Tokens};
 use hookproof_core::id::{Environment, TenantId, TokenId};
 use hookproof_core::time::Timestamp;
@@ -60,8 +60,7 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
         for environment in environments {
             let tenant =
                 Tenant { tenant_id: tenant_id.clone(), environment, name: name.clone(), created_at: now };
-            let key = directory::key(&tenant_id, environment);
-            Ask::<Directory>::ask(&self.objects, &key, directory::Command::CreateTenant(tenant)).await?;
+            self.objects.create_tenant(tenant).await?;
         }
         Ok(json(201, &TenantAnswer { tenant_id, name, environments, created_at: now }))
     }
@@ -76,8 +75,7 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
         if !self.settings.id_key.admits(&asked.tenant_id) {
             return Err(unknown());
         }
-        let key = directory::key(&asked.tenant_id, asked.environment);
-        Ask::<Directory>::ask(&self.objects, &key, directory::Command::Tenant).await?;
+        self.objects.tenant(&asked.tenant_id, asked.environment).await?;
         let now = self.clock.now();
         let id = TokenId::mint(&self.settings.id_key, now, random(&self.entropy));
         let token = Token::mint(asked.environment, id.clone(), &random(&self.entropy));
@@ -91,7 +89,7 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
             revoked_at: None,
         };
         let create = Command::Create { record, digest: token.digest() };
-        let record = Ask::<Tokens>::ask(&self.objects, id.as_str(), create).await?;
+        let record: Record = Ask::<Tokens>::ask(&self.objects, id.as_str(), create).await?;
         Ok(json(201, &TokenAnswer { record, token: token.show_once() }))
     }
 }

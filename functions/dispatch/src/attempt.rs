@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use futures_util::future::join_all;
-use hookproof_authority::event::{self, Events};
-use hookproof_authority::subscription::{Authority, Claimed, Command, Reply, SettleItem, Standing};
+use hookproof_authority::event::{AskEvents, Events};
+use hookproof_authority::subscription::{AskAuthority, Authority, Claimed, SettleItem, Standing};
 use hookproof_core::digest::Digest;
 use hookproof_core::endpoint::EgressAssurance;
 use hookproof_core::id::SubscriptionId;
@@ -44,13 +44,7 @@ where
         for chunk in claimed.chunks(PARALLEL) {
             items.extend(join_all(chunk.iter().map(|claim| self.send(subscription, claim, bodies))).await);
         }
-        let settle = Command::Settle { items };
-        let Reply::Settled(standings) =
-            Ask::<Authority>::ask(&self.objects, subscription.as_str(), settle).await?
-        else {
-            return Err(Reason::InternalCorrupt.into());
-        };
-        for standing in &standings {
+        for standing in &self.objects.settle(subscription, items).await? {
             self.report(subscription, standing);
         }
         Ok(())
@@ -110,15 +104,13 @@ where
         if let Some(body) = bodies.get(&claim.event.payload_digest).filter(|body| fits(body)) {
             return Ok(Bytes::copy_from_slice(body.as_bytes()));
         }
-        let object = event::key(&claim.event.tenant, claim.event.environment, &claim.event.id);
-        let command = event::Command::Bytes { event: claim.event.id.clone() };
-        match Ask::<Events>::ask(&self.objects, &object, command).await? {
-            event::Reply::Bytes(body) if fits(&body) => Ok(Bytes::from(body)),
-            _ => Err(Refusal::new(
-                Reason::InternalCorrupt,
-                "the stored bytes do not have the digest that was signed",
-            )),
+        let event = &claim.event;
+        let body = self.objects.bytes(&event.tenant, event.environment, &event.id).await?;
+        if fits(&body) {
+            return Ok(Bytes::from(body));
         }
+        let words = "the stored bytes do not have the digest that was signed";
+        Err(Refusal::new(Reason::InternalCorrupt, words))
     }
 
     fn report(&self, subscription: &SubscriptionId, standing: &Standing) {

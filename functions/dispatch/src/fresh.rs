@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use hookproof_authority::event::{self, Answer, Events};
+use hookproof_authority::event::{self, Answer, AskEvents, Events};
 use hookproof_authority::message::Fresh;
-use hookproof_authority::subscription::{Authority, Claimed, Command, PlanItem, Planned, Reply};
+use hookproof_authority::subscription::{AskAuthority, Authority, Claimed, PlanItem, Planned};
 use hookproof_core::digest::Digest;
 use hookproof_core::id::SubscriptionId;
 use hookproof_core::{Reason, Refusal};
@@ -36,9 +36,8 @@ where
             self.note("plan failed", subscription.as_str(), outcome);
         }
         for (object, answers) in answers {
-            let noted =
-                Ask::<Events>::ask(&self.objects, &object, event::Command::Answered { answers }).await;
-            self.note("acknowledgement failed", &object, noted.map(|_| ()));
+            let noted = self.objects.answered(&object, answers).await;
+            self.note("acknowledgement failed", &object, noted);
         }
     }
 
@@ -49,11 +48,8 @@ where
         answers: &mut BTreeMap<String, Vec<Answer>>,
     ) -> Result<(), Refusal> {
         let items = batch.iter().map(|fresh| PlanItem { event: fresh.event.clone() }).collect();
-        let planned =
-            Ask::<Authority>::ask(&self.objects, subscription.as_str(), Command::PlanAndClaim { items })
-                .await;
-        let planned = match planned {
-            Ok(Reply::Planned(planned)) if planned.len() == batch.len() => planned,
+        let planned = match self.objects.plan_and_claim(subscription, items).await {
+            Ok(planned) if planned.len() == batch.len() => planned,
             Ok(_) => return Err(Reason::InternalCorrupt.into()),
             // Nobody will ever plan for a subscription that does not exist: that is an answer too.
             Err(refusal) if refusal.reason == Reason::SubscriptionUnknown => Vec::new(),

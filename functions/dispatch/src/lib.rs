@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 
 use hookproof_authority::event::Events;
 use hookproof_authority::message::Due;
-use hookproof_authority::subscription::{Authority, Command, Reply};
-use hookproof_core::{Reason, Refusal};
+use hookproof_authority::subscription::{AskAuthority, Authority};
+use hookproof_core::Refusal;
 use hookproof_ports::{Ask, Clock, Egress, Journal, Line, Resolver, Transport};
 
 /// The flow, over its ports.
@@ -44,11 +44,8 @@ where
     pub async fn due(&self, messages: Vec<Due>) {
         let subscriptions: BTreeMap<_, ()> = messages.into_iter().map(|due| (due.subscription, ())).collect();
         for subscription in subscriptions.into_keys() {
-            let claimed =
-                Ask::<Authority>::ask(&self.objects, subscription.as_str(), Command::ClaimDue).await;
-            let outcome = match claimed {
-                Ok(Reply::Claimed(claimed)) => self.attempt(&subscription, claimed, &BTreeMap::new()).await,
-                Ok(_) => Err(Reason::InternalCorrupt.into()),
+            let outcome = match self.objects.claim_due(&subscription).await {
+                Ok(claimed) => self.attempt(&subscription, claimed, &BTreeMap::new()).await,
                 Err(refusal) => Err(refusal),
             };
             self.note("claim failed", subscription.as_str(), outcome);

@@ -1,6 +1,7 @@
 //! Entry on Cloudflare Workers: the queue consumer, and the objects this Worker hosts.
 //!
 //! It hosts every object of the sending side and binds no other Worker, so it is the first to deploy.
+#![expect(unnameable_types, reason = "the platform reaches objects by their exported names")]
 
 use hookproof_authority::directory::Directory;
 use hookproof_authority::event::Events;

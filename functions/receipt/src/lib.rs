@@ -11,7 +11,7 @@ mod http;
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 mod workers;
 
-use hookproof_authority::subscription::{Authority, Command, ReceiptOutcome, ReceiptRequest, Reply};
+use hookproof_authority::subscription::{AskAuthority, Authority, ReceiptOutcome, ReceiptRequest};
 use hookproof_core::id::IdKey;
 use hookproof_core::receipt::Receipt;
 use hookproof_core::{Reason, Refusal};
@@ -39,10 +39,6 @@ impl<O: Ask<Authority>, N: Entropy, J: Journal> Receipts<O, N, J> {
         if !self.id_key.admits(&receipt.subscription_id) {
             return Err(Reason::ReceiptUnbound.into());
         }
-        let command = Command::Receipt(Box::new(request));
-        match self.objects.ask(receipt.subscription_id.as_str(), command).await? {
-            Reply::Receipt(outcome) => Ok(*outcome),
-            _ => Err(Reason::InternalCorrupt.into()),
-        }
+        self.objects.receipt(&receipt.subscription_id, request).await
     }
 }

@@ -1,4 +1,5 @@
 //! Entry on Cloudflare Workers: the intake, the queue consumer and the two objects.
+#![expect(unnameable_types, reason = "the platform reaches objects by their exported names")]
 
 use hookproof_authority::api::stranger;
 use hookproof_authority::inbox::{Inbox, Sources};

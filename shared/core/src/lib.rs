@@ -14,6 +14,7 @@ pub mod endpoint;
 pub mod envelope;
 pub mod evidence;
 pub mod id;
+pub mod json;
 pub mod keys;
 pub mod ledger;
 pub mod reason;

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 /// Whose doing a refusal is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,9 +19,9 @@ pub enum Fault {
 macro_rules! reasons {
     ($($(#[$doc:meta])* $name:ident = $code:literal, $status:literal;)*) => {
         /// Why something was refused. Alphabetical by code.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Reason {
-            $($(#[$doc])* #[serde(rename = $code)] $name,)*
+            $($(#[$doc])* $name,)*
         }
 
         impl Reason {
@@ -36,11 +36,6 @@ macro_rules! reasons {
             /// The HTTP status it is answered with, where it is answered over HTTP.
             pub fn http_status(self) -> u16 {
                 match self { $(Self::$name => $status,)* }
-            }
-
-            /// Reads [`Reason::code`].
-            pub fn parse(code: &str) -> Option<Self> {
-                match code { $($code => Some(Self::$name),)* _ => None }
             }
         }
     };
@@ -170,6 +165,11 @@ reasons! {
 }
 
 impl Reason {
+    /// Reads [`Reason::code`].
+    pub fn parse(code: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|reason| reason.code() == code)
+    }
+
     /// Whose doing it is.
     pub fn fault(self) -> Fault {
         if self.http_status() >= 500 { Fault::Ours } else { Fault::Theirs }
@@ -189,6 +189,19 @@ impl Reason {
             500 => "Internal error",
             _ => "Unavailable",
         }
+    }
+}
+
+impl Serialize for Reason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.code())
+    }
+}
+
+impl<'de> Deserialize<'de> for Reason {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let code = String::deserialize(deserializer)?;
+        Self::parse(&code).ok_or_else(|| D::Error::custom("no such reason"))
     }
 }
 

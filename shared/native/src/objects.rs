@@ -120,7 +120,7 @@ impl<D, S: Store> Objects<D, S> {
 }
 
 impl<A: Aggregate, D: AsRef<A>, S: Store> Ask<A> for Objects<D, S> {
-    async fn ask(&self, key: &str, command: A::Command) -> Result<A::Reply, Refusal> {
+    async fn ask<R: DeserializeOwned>(&self, key: &str, command: A::Command) -> Result<R, Refusal> {
         self.prepare::<A>().await?;
         let command = carried("command", &command)?;
         let aggregate = self.deployment.as_ref();

@@ -92,7 +92,7 @@ async fn fired(objects: &Objects<Deployment>, key: &str) -> i64 {
 #[tokio::test]
 async fn a_command_that_does_not_survive_json_reaches_no_object() {
     let (_, objects) = in_memory();
-    let asked = Ask::<Fussy>::ask(&objects, "a", Number(f64::NAN)).await;
+    let asked: Result<Number, _> = Ask::<Fussy>::ask(&objects, "a", Number(f64::NAN)).await;
     assert_eq!(asked.unwrap_err().reason, Reason::InternalHost);
     assert_eq!((sum(&objects).await, objects.next_alarm().await), (0, Ok(None)));
 }
@@ -111,7 +111,7 @@ async fn what_json_carries_comes_back() {
 #[tokio::test]
 async fn a_refused_wake_writes_nothing_and_fires_again() {
     let (clock, objects) = in_memory();
-    Ask::<Fussy>::ask(&objects, "a", Number(1.0)).await.unwrap();
+    let _: Number = Ask::<Fussy>::ask(&objects, "a", Number(1.0)).await.unwrap();
     objects.deployment().fussy.refuses.set(true);
     assert_eq!(objects.fire::<Fussy>("a").await.unwrap_err().detail, "on purpose");
     assert_eq!(sum(&objects).await, 1);
@@ -126,7 +126,7 @@ async fn a_refused_wake_writes_nothing_and_fires_again() {
 async fn only_a_due_alarm_fires_and_only_once() {
     let (clock, objects) = in_memory();
     assert_eq!(objects.fire::<Counter>("a").await, Ok(vec![]));
-    Ask::<Counter>::ask(&objects, "a", add(Span::seconds(10))).await.unwrap();
+    let _: Counted = Ask::<Counter>::ask(&objects, "a", add(Span::seconds(10))).await.unwrap();
     assert_eq!(objects.fire::<Counter>("a").await, Ok(vec![]));
     assert_eq!(fired(&objects, "a").await, 0);
     clock.advance(Span::seconds(10));
@@ -138,9 +138,9 @@ async fn only_a_due_alarm_fires_and_only_once() {
 async fn due_objects_come_earliest_first_and_only_of_their_own_kind() {
     let (clock, objects) = in_memory();
     for (key, seconds) in [("b", 2), ("a", 2), ("c", 1), ("d", 9)] {
-        Ask::<Counter>::ask(&objects, key, add(Span::seconds(seconds))).await.unwrap();
+        let _: Counted = Ask::<Counter>::ask(&objects, key, add(Span::seconds(seconds))).await.unwrap();
     }
-    Ask::<Fussy>::ask(&objects, "a", Number(1.0)).await.unwrap();
+    let _: Number = Ask::<Fussy>::ask(&objects, "a", Number(1.0)).await.unwrap();
     let now = clock.advance(Span::seconds(3));
     assert_eq!(objects.due::<Counter>(now).await.unwrap(), ["c", "a", "b"]);
     assert_eq!(objects.due::<Fussy>(now).await.unwrap(), ["a"]);
@@ -153,7 +153,7 @@ async fn an_overdue_alarm_fires_after_a_restart() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("hookproof.db");
     let (_, before) = objects(NativeStore::open(&path).unwrap());
-    Ask::<Counter>::ask(&before, "a", add(Span::seconds(1))).await.unwrap();
+    let _: Counted = Ask::<Counter>::ask(&before, "a", add(Span::seconds(1))).await.unwrap();
     drop(before);
     let (clock, after) = objects(NativeStore::open(&path).unwrap());
     let now = clock.advance(Span::days(1));

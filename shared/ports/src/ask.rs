@@ -53,8 +53,8 @@ pub trait Aggregate {
     const SCHEMA: &'static [&'static str];
     /// What it can be told or asked.
     type Command: Serialize + DeserializeOwned;
-    /// What it answers.
-    type Reply: Serialize + DeserializeOwned;
+    /// What it answers. A command and its reply's type belong together; the kind's own client pairs them.
+    type Reply: Serialize;
     /// What its timer asks its host to do.
     type Wake: Serialize + DeserializeOwned;
 
@@ -72,6 +72,7 @@ pub trait Aggregate {
 
 /// Reaches the objects of a kind.
 pub trait Ask<A: Aggregate> {
-    /// Sends `command` to the object `key` and waits for its reply, within the host's own time limit.
-    async fn ask(&self, key: &str, command: A::Command) -> Result<A::Reply, Refusal>;
+    /// Sends `command` to the object `key` and waits for its reply, within the host's own time limit. `R`
+    /// is the type of this command's reply; another one is a fault of the caller and refused.
+    async fn ask<R: DeserializeOwned>(&self, key: &str, command: A::Command) -> Result<R, Refusal>;
 }

@@ -7,7 +7,9 @@ use futures_util::future::{Either, select};
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Aggregate, Ask};
 use serde::Deserialize;
-use worker::{Delay, Env, Method, Request, RequestInit};
+use serde::de::DeserializeOwned;
+use wasm_bindgen::JsValue;
+use worker::{Delay, Env, web_sys};
 
 use crate::fault;
 
@@ -32,13 +34,15 @@ impl<'a> Objects<'a> {
         Self { env }
     }
 
-    async fn call(&self, binding: &str, key: &str, body: String) -> Result<String, Refusal> {
+    async fn call(&self, binding: &str, key: &str, body: &str) -> Result<String, Refusal> {
         let failed = |error: worker::Error| fault::host(binding, &error);
         let stub =
             self.env.durable_object(binding).and_then(|space| space.get_by_name(key)).map_err(failed)?;
-        let mut init = RequestInit::new();
-        init.with_method(Method::Post).with_body(Some(body.into()));
-        let request = Request::new_with_init("https://object/", &init).map_err(failed)?;
+        let init = web_sys::RequestInit::new();
+        init.set_method("POST");
+        init.set_body(&JsValue::from_str(body));
+        let request = web_sys::Request::new_with_str_and_init("https://object/", &init);
+        let request = request.map_err(|error| failed(error.into()))?.into();
         let answer = pin!(async {
             let mut response = stub.fetch_with_request(request).await?;
             response.text().await
@@ -53,9 +57,9 @@ impl<'a> Objects<'a> {
 }
 
 impl<A: Aggregate> Ask<A> for Objects<'_> {
-    async fn ask(&self, key: &str, command: A::Command) -> Result<A::Reply, Refusal> {
+    async fn ask<R: DeserializeOwned>(&self, key: &str, command: A::Command) -> Result<R, Refusal> {
         let body = serde_json::to_string(&command).map_err(|_| Refusal::from(Reason::InternalCorrupt))?;
-        let text = self.call(&A::NAME.to_uppercase(), key, body).await?;
+        let text = self.call(&A::NAME.to_ascii_uppercase(), key, &body).await?;
         match serde_json::from_str(&text) {
             Ok(Answer::Ok(reply)) => Ok(reply),
             Ok(Answer::Refused(refusal)) => Err(refusal),

@@ -5,7 +5,8 @@ use hookproof_core::Refusal;
 use hookproof_ports::Queue;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use worker::{Env, MessageBatch, MessageExt};
+use wasm_bindgen::JsValue;
+use worker::{Env, MessageBatch, MessageExt, QueueContentType, RawMessageBuilder};
 
 use crate::fault;
 
@@ -29,9 +30,16 @@ impl<M: Serialize> Queue<M> for WorkersQueue<'_> {
     async fn send(&self, messages: &[M]) -> Result<(), Refusal> {
         let queue = self.env.queue(self.binding).map_err(|error| fault::host(self.binding, &error))?;
         for chunk in messages.chunks(BATCH) {
-            let texts: Result<Vec<String>, _> = chunk.iter().map(serde_json::to_string).collect();
+            let text = |message| serde_json::to_string(message).map(|text| JsValue::from_str(&text));
+            let texts: Result<Vec<JsValue>, _> = chunk.iter().map(text).collect();
             let texts = texts.map_err(|error| fault::host("a message does not serialise", &error))?;
-            queue.send_batch(texts).await.map_err(|error| fault::host(self.binding, &error))?;
+            let messages = texts
+                .into_iter()
+                .map(|text| RawMessageBuilder::new(text).build_with_content_type(QueueContentType::Text));
+            queue
+                .send_raw_batch(messages.collect::<Vec<_>>())
+                .await
+                .map_err(|error| fault::host(self.binding, &error))?;
         }
         Ok(())
     }
@@ -40,9 +48,9 @@ impl<M: Serialize> Queue<M> for WorkersQueue<'_> {
 /// The messages of a batch that parse. One that does not is acknowledged and dropped: it can never be
 /// understood, and whatever it was about is repaired by its object's timer.
 pub fn consume<M: DeserializeOwned>(batch: &MessageBatch<String>) -> Vec<M> {
-    let messages = batch.messages().unwrap_or_default();
-    let read = messages.iter().filter_map(|message| serde_json::from_str(message.body()).ok()).collect();
-    for message in messages {
+    let mut read = Vec::new();
+    for message in batch.raw_iter() {
+        read.extend(message.body().as_string().and_then(|text| serde_json::from_str(&text).ok()));
         message.ack();
     }
     read

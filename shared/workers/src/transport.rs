@@ -9,10 +9,8 @@ use futures_util::StreamExt;
 use futures_util::future::{Either, select};
 use hookproof_core::endpoint::Permitted;
 use hookproof_ports::{Outbound, Reply, Transport, TransportFailure};
-use worker::{
-    AbortController, CacheMode, Delay, Fetch, Headers, Method, Request, RequestInit, RequestRedirect,
-    Response,
-};
+use wasm_bindgen::JsValue;
+use worker::{AbortController, Delay, Fetch, Request, Response, web_sys};
 
 /// Sends by the platform's `fetch`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,22 +41,19 @@ impl Transport for FetchTransport {
     }
 }
 
-fn prepare(request: &Outbound, url: &str) -> worker::Result<Request> {
-    let headers = Headers::new();
+fn prepare(request: &Outbound, url: &str) -> Result<Request, JsValue> {
+    let headers = web_sys::Headers::new()?;
     for (name, value) in request.fields.iter() {
-        let value =
-            std::str::from_utf8(value).map_err(|_| worker::Error::RustError("a field is not text".into()))?;
+        let value = std::str::from_utf8(value).map_err(|_| JsValue::from_str("a field is not text"))?;
         headers.append(name, value)?;
     }
     headers.set("accept-encoding", "identity")?;
-    let mut init = RequestInit::new();
-    let body = js_sys::Uint8Array::from(request.body.as_ref());
-    init.with_method(Method::Post)
-        .with_redirect(RequestRedirect::Manual)
-        .with_cache(CacheMode::NoStore)
-        .with_headers(headers)
-        .with_body(Some(body.into()));
-    Request::new_with_init(url, &init)
+    let init = web_sys::RequestInit::new();
+    init.set_method("POST");
+    init.set_redirect(web_sys::RequestRedirect::Manual);
+    init.set_headers(&headers);
+    init.set_body(&js_sys::Uint8Array::from(request.body.as_ref()));
+    Ok(web_sys::Request::new_with_str_and_init(url, &init)?.into())
 }
 
 async fn receive(mut response: Response, limit: usize) -> worker::Result<Reply> {

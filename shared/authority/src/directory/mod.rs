@@ -6,7 +6,7 @@ use hookproof_core::id::{Environment, SubscriptionId, TenantId};
 use hookproof_core::subscription::TopicPattern;
 use hookproof_core::time::Timestamp;
 use hookproof_core::{Reason, Refusal};
-use hookproof_ports::{Aggregate, Commit, Context, FromRow, Sql, Value};
+use hookproof_ports::{Aggregate, Ask, Commit, Context, FromRow, Sql, Value};
 use serde::{Deserialize, Serialize};
 
 use crate::rows::{from_json, to_json};
@@ -64,14 +64,14 @@ pub enum Command {
     },
 }
 
-/// A reply of a directory.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+/// A reply of a directory, sent bare: [`AskDirectory`] knows its type.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
 pub enum Reply {
     /// To `CreateTenant` and `Tenant`.
     Tenant(Tenant),
     /// To `List`.
-    Listed,
+    Listed(()),
     /// To `Match` and `Subscriptions`.
     Subscriptions(Vec<SubscriptionId>),
 }
@@ -88,6 +88,54 @@ const SCHEMA: &[&str] = &[
 pub fn key(tenant: &TenantId, environment: Environment) -> String {
     format!("{tenant}.{environment}")
 }
+
+/// Calls to directories, each with the type of its reply.
+#[expect(async_fn_in_trait, reason = "hosts are single-threaded; a Send bound would exclude Workers")]
+pub trait AskDirectory: Ask<Directory> {
+    /// Creates a tenant in one of its environments.
+    async fn create_tenant(&self, tenant: Tenant) -> Result<Tenant, Refusal> {
+        self.ask(&key(&tenant.tenant_id, tenant.environment), Command::CreateTenant(tenant)).await
+    }
+
+    /// Reads a tenant.
+    async fn tenant(&self, tenant: &TenantId, environment: Environment) -> Result<Tenant, Refusal> {
+        self.ask(&key(tenant, environment), Command::Tenant).await
+    }
+
+    /// Lists a subscription.
+    async fn list(
+        &self,
+        tenant: &TenantId,
+        environment: Environment,
+        listing: Listing,
+    ) -> Result<(), Refusal> {
+        self.ask(&key(tenant, environment), Command::List(listing)).await
+    }
+
+    /// Which subscriptions may want an event.
+    async fn matching(
+        &self,
+        tenant: &TenantId,
+        environment: Environment,
+        r#type: String,
+        api_version: String,
+    ) -> Result<Vec<SubscriptionId>, Refusal> {
+        self.ask(&key(tenant, environment), Command::Match { r#type, api_version }).await
+    }
+
+    /// Subscriptions in id order.
+    async fn subscriptions(
+        &self,
+        tenant: &TenantId,
+        environment: Environment,
+        after: Option<SubscriptionId>,
+        limit: u32,
+    ) -> Result<Vec<SubscriptionId>, Refusal> {
+        self.ask(&key(tenant, environment), Command::Subscriptions { after, limit }).await
+    }
+}
+
+impl<T: Ask<Directory>> AskDirectory for T {}
 
 impl Aggregate for Directory {
     const NAME: &'static str = "directory";
@@ -112,7 +160,7 @@ impl Aggregate for Directory {
                 let values =
                     [context.key.into(), listing.subscription_id.as_str().into(), to_json(&listing)?.into()];
                 sql.query(statement, &values).await?;
-                Reply::Listed
+                Reply::Listed(())
             }
             Command::Match { r#type, api_version } => {
                 Reply::Subscriptions(matching(context, sql, &r#type, &api_version).await?)

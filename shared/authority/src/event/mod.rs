@@ -3,7 +3,10 @@
 //!
 //! Sharded by event id, so that one id is always decided by one object.
 
+mod client;
 mod store;
+
+pub use client::AskEvents;
 
 use hookproof_core::digest::Digest;
 use hookproof_core::envelope::{Draft, Sealed};
@@ -71,9 +74,9 @@ pub struct Answer {
     pub subscription: SubscriptionId,
 }
 
-/// A reply of an event object.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+/// A reply of an event object, sent bare: [`AskEvents`] knows its type.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
 pub enum Reply {
     /// To `Publish`.
     Accepted(Box<Accepted>),
@@ -82,7 +85,7 @@ pub enum Reply {
     /// To `Bytes`.
     Bytes(String),
     /// To `Answered`.
-    Noted,
+    Noted(()),
 }
 
 /// An accepted event, and the messages to send for it.
@@ -143,7 +146,7 @@ impl Aggregate for Events {
                     tables.answered(answer).await?;
                 }
                 let alarm = tables.next_due().await?.map_or(Alarm::Clear, Alarm::At);
-                Ok(Commit { reply: Reply::Noted, alarm })
+                Ok(Commit { reply: Reply::Noted(()), alarm })
             }
         }
     }

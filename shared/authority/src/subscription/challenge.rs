@@ -298,6 +298,6 @@ fn text(body: Vec<u8>) -> Result<String, Refusal> {
 
 fn nonce_in(body: &[u8]) -> Result<String, Refusal> {
     let read: hookproof_core::challenge::ChallengeBody =
-        serde_json::from_slice(body).map_err(|_| Refusal::from(Reason::InternalCorrupt))?;
+        hookproof_core::json::read(body).ok_or(Reason::InternalCorrupt)?;
     Ok(read.nonce)
 }

@@ -63,9 +63,10 @@ pub enum Command {
     Evidence,
 }
 
-/// A reply to a command. Views travel as the JSON they are shown as: nobody on the way reads them.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+/// A reply to a command, sent bare: [`super::AskAuthority`] knows its type. Views travel as the JSON they
+/// are shown as: nobody on the way reads them.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
 pub enum Reply {
     /// To `Register`.
     Registered(Box<Registered>),

@@ -1,5 +1,7 @@
 //! The authority's evidence: what each entry says, and the bundle that is exported.
 
+use std::collections::BTreeMap;
+
 use hookproof_core::Reason;
 use hookproof_core::challenge::Purpose;
 use hookproof_core::digest::Digest;
@@ -157,13 +159,12 @@ pub(super) fn payload_commitment(salt: &str, digest: &Digest) -> Digest {
 impl<S: Sql> Session<'_, S> {
     /// The evidence bundle.
     pub(super) async fn evidence(&self) -> Result<Bundle, Refusal> {
-        let mut entries = Vec::new();
+        let mut entries = BTreeMap::new();
         for entry in self.tables.evidence().await? {
             let numbered: Numbered = from_json(&entry)?;
-            entries.push((numbered.seq, entry));
+            entries.insert(numbered.seq, entry);
         }
-        entries.sort_by_key(|(seq, _)| *seq);
-        let entries = entries.into_iter().map(|(_, entry)| entry).collect();
+        let entries = entries.into_values().collect();
         Ok(Bundle { scope: self.chain_scope(), head: self.head.chain, entries })
     }
 }

@@ -5,6 +5,7 @@
 
 mod challenge;
 mod claim;
+mod client;
 mod command;
 mod evidence;
 mod query;
@@ -15,6 +16,7 @@ mod settle;
 mod store;
 mod wake;
 
+pub use client::AskAuthority;
 pub use command::{
     ChallengeOutcome, ChallengeRequest, Claimed, Command, Described, HeaderField, Page, PlanItem, Planned,
     Reply, SettleItem, Standing, Wake,

@@ -57,7 +57,7 @@ pub struct Answerer<'a> {
 impl Answerer<'_> {
     /// Answers a challenge whose signature verified (`_authentic` is the witness) under `proved`.
     pub fn answer(&self, body: &[u8], _authentic: &Authentic, now: Timestamp) -> Result<Vec<u8>, Reason> {
-        let asked: ChallengeBody = serde_json::from_slice(body).map_err(|_| Reason::BodyMalformed)?;
+        let asked: ChallengeBody = crate::json::read(body).ok_or(Reason::BodyMalformed)?;
         let ours = asked.r#type == TYPE
             && asked.subscription_id == self.scope.subscription
             && asked.generation == self.scope.generation.0

@@ -29,7 +29,7 @@ pub struct Answer {
 impl Answer {
     /// Reads an answer in its exact shape.
     pub fn parse(body: &[u8]) -> Result<Self, Reason> {
-        let answer: Self = serde_json::from_slice(body).map_err(|_| Reason::ChallengeAnswerMalformed)?;
+        let answer: Self = crate::json::read(body).ok_or(Reason::ChallengeAnswerMalformed)?;
         if answer.r#type == ANSWER_TYPE { Ok(answer) } else { Err(Reason::ChallengeAnswerMalformed) }
     }
 }

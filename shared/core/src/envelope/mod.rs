@@ -111,7 +111,8 @@ pub fn major(api_version: &str) -> &str {
 }
 
 fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    // Text always serialises.
+    serde_json::to_string(text).unwrap_or_default()
 }
 
 /// Frozen bytes and their digest. The only source of a delivery's body.
@@ -139,7 +140,7 @@ pub struct Head {
 impl Head {
     /// Reads the head of a received envelope.
     pub fn parse(body: &[u8]) -> Result<Self, Reason> {
-        serde_json::from_slice(body).map_err(|_| Reason::BodyMalformed)
+        crate::json::read(body).ok_or(Reason::BodyMalformed)
     }
 }
 

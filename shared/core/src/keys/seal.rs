@@ -28,9 +28,9 @@ pub struct MasterKeys(Vec<MasterKey>);
 
 impl MasterKeys {
     /// At least one key; versions must differ.
-    pub fn new(mut keys: Vec<MasterKey>) -> Result<Self, Refusal> {
-        keys.sort_by_key(|key| key.version);
-        let doubled = keys.windows(2).any(|pair| pair[0].version == pair[1].version);
+    pub fn new(keys: Vec<MasterKey>) -> Result<Self, Refusal> {
+        let doubled =
+            keys.iter().enumerate().any(|(at, key)| keys[..at].iter().any(|k| k.version == key.version));
         if keys.is_empty() || doubled {
             return Err(Refusal::new(Reason::InternalHost, "master keys need one key for each version"));
         }
@@ -54,7 +54,9 @@ impl MasterKeys {
 
     /// Seals `plain` for the row that `binding` names. `random` is 80 fresh octets.
     pub fn seal(&self, binding: &impl Bound, plain: &[u8], random: [u8; 80]) -> Result<Vec<u8>, Refusal> {
-        let Some(master) = self.0.last() else { return Err(Reason::InternalHost.into()) };
+        let Some(master) = self.0.iter().max_by_key(|key| key.version) else {
+            return Err(Reason::InternalHost.into());
+        };
         let (data_key, nonces) = random.split_at(32);
         let (outer, inner) = nonces.split_at(NONCE);
         let aad = binding.encode(master.version);

@@ -77,7 +77,7 @@ pub struct Receipt {
 impl Receipt {
     /// Reads a receipt in its exact shape.
     pub fn parse(body: &[u8]) -> Result<Self, Reason> {
-        let receipt: Self = serde_json::from_slice(body).map_err(|_| Reason::BodyMalformed)?;
+        let receipt: Self = crate::json::read(body).ok_or(Reason::BodyMalformed)?;
         let operation_fits = (1..=256).contains(&receipt.operation_id.len())
             && receipt.operation_id.bytes().all(|b| b.is_ascii_graphic());
         if receipt.r#type == TYPE && operation_fits { Ok(receipt) } else { Err(Reason::BodyMalformed) }

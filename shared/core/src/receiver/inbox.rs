@@ -73,9 +73,9 @@ pub fn default_operation_id(key: &Key) -> String {
     format!("op_{}", base64::url(&hash[..16]))
 }
 
-/// Where an event is.
+/// Where an event is. In JSON a flat object with its `state`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "state", rename_all = "lowercase")]
+#[serde(into = "Flat", try_from = "Flat")]
 pub enum InboxState {
     /// Stored, not yet handled.
     Pending,
@@ -94,13 +94,76 @@ pub enum InboxState {
         operation_id: String,
     },
     /// The handler failed too often; kept for a replay.
-    #[serde(rename = "dead_letter")]
     DeadLetter {
         /// When.
         at: Timestamp,
         /// Why.
         reason: Reason,
     },
+}
+
+/// The JSON of an [`InboxState`].
+#[derive(Serialize, Deserialize)]
+struct Flat {
+    state: Name,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lease: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    result: Option<ReceiptResult>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    operation_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<Reason>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Name {
+    Pending,
+    Processing,
+    Completed,
+    DeadLetter,
+}
+
+impl From<InboxState> for Flat {
+    fn from(state: InboxState) -> Self {
+        let bare =
+            |state| Self { state, lease: None, at: None, result: None, operation_id: None, reason: None };
+        match state {
+            InboxState::Pending => bare(Name::Pending),
+            InboxState::Processing { lease } => Self { lease: Some(lease), ..bare(Name::Processing) },
+            InboxState::Completed { at, result, operation_id } => Self {
+                at: Some(at),
+                result: Some(result),
+                operation_id: Some(operation_id),
+                ..bare(Name::Completed)
+            },
+            InboxState::DeadLetter { at, reason } => {
+                Self { at: Some(at), reason: Some(reason), ..bare(Name::DeadLetter) }
+            }
+        }
+    }
+}
+
+impl TryFrom<Flat> for InboxState {
+    type Error = &'static str;
+    fn try_from(flat: Flat) -> Result<Self, Self::Error> {
+        let at = flat.at.ok_or("this state has a time");
+        Ok(match flat.state {
+            Name::Pending => Self::Pending,
+            Name::Processing => Self::Processing { lease: flat.lease.ok_or("this state has a lease")? },
+            Name::Completed => Self::Completed {
+                at: at?,
+                result: flat.result.ok_or("this state has a result")?,
+                operation_id: flat.operation_id.ok_or("this state has an operation")?,
+            },
+            Name::DeadLetter => {
+                Self::DeadLetter { at: at?, reason: flat.reason.ok_or("this state has a reason")? }
+            }
+        })
+    }
 }
 
 impl InboxState {
@@ -117,7 +180,7 @@ impl InboxState {
 
 /// What the handler answered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum HandlerResult {
     /// Done, one way or another.
     Done {
@@ -160,7 +223,6 @@ pub struct Item {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replayed_at: Option<Timestamp>,
     /// Where it is.
-    #[serde(flatten)]
     pub state: InboxState,
     /// When something is to be done next.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -30,9 +30,9 @@ pub struct Arrival {
     pub signature_digest: Digest,
 }
 
-/// Where a receipt is.
+/// Where a receipt is. In JSON a flat object with its `state`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "state", rename_all = "snake_case")]
+#[serde(into = "Flat", try_from = "Flat")]
 pub enum ReceiptState {
     /// Waiting for the event to be handled.
     Waiting,
@@ -57,6 +57,53 @@ pub enum ReceiptState {
     },
 }
 
+/// The JSON of a [`ReceiptState`].
+#[derive(Serialize, Deserialize)]
+struct Flat {
+    state: Name,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Name {
+    Waiting,
+    Due,
+    Confirmed,
+    Refused,
+    GivenUp,
+}
+
+impl From<ReceiptState> for Flat {
+    fn from(state: ReceiptState) -> Self {
+        let (state, at, status) = match state {
+            ReceiptState::Waiting => (Name::Waiting, None, None),
+            ReceiptState::Due => (Name::Due, None, None),
+            ReceiptState::Confirmed { at } => (Name::Confirmed, Some(at), None),
+            ReceiptState::Refused { at, status } => (Name::Refused, Some(at), Some(status)),
+            ReceiptState::GivenUp { at } => (Name::GivenUp, Some(at), None),
+        };
+        Self { state, at, status }
+    }
+}
+
+impl TryFrom<Flat> for ReceiptState {
+    type Error = &'static str;
+    fn try_from(flat: Flat) -> Result<Self, Self::Error> {
+        let at = flat.at.ok_or("this state has a time");
+        Ok(match flat.state {
+            Name::Waiting => Self::Waiting,
+            Name::Due => Self::Due,
+            Name::Confirmed => Self::Confirmed { at: at? },
+            Name::Refused => Self::Refused { at: at?, status: flat.status.ok_or("this state has a status")? },
+            Name::GivenUp => Self::GivenUp { at: at? },
+        })
+    }
+}
+
 /// The receipt owed for one event to one subscription.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ItemReceipt {
@@ -71,7 +118,6 @@ pub struct ItemReceipt {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_status: Option<u16>,
     /// Where it is.
-    #[serde(flatten)]
     pub state: ReceiptState,
     /// When to try next.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -119,9 +119,9 @@ pub struct Receipts {
     pub key: ReceiptKey,
 }
 
-/// The subscriber's receipt key.
+/// The subscriber's receipt key. In JSON `{"alg", "seed"?, "generation"?}`.
 #[derive(Clone, Serialize, Deserialize)]
-#[serde(tag = "alg", rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(into = "FlatKey", try_from = "FlatKey")]
 pub enum ReceiptKey {
     /// Derived from the subscriber secret.
     HmacSha256,
@@ -130,13 +130,44 @@ pub enum ReceiptKey {
         /// Its 32-octet seed, base64url.
         seed: String,
         /// Which of the subscriber's receipt keys this is.
-        #[serde(default = "first_key")]
         generation: u64,
     },
 }
 
-fn first_key() -> u64 {
-    1
+/// The JSON of a [`ReceiptKey`].
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FlatKey {
+    alg: Alg,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    seed: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    generation: Option<u64>,
+}
+
+impl From<ReceiptKey> for FlatKey {
+    fn from(key: ReceiptKey) -> Self {
+        match key {
+            ReceiptKey::HmacSha256 => Self { alg: Alg::HmacSha256, seed: None, generation: None },
+            ReceiptKey::Ed25519 { seed, generation } => {
+                Self { alg: Alg::Ed25519, seed: Some(seed), generation: Some(generation) }
+            }
+        }
+    }
+}
+
+impl TryFrom<FlatKey> for ReceiptKey {
+    type Error = &'static str;
+    fn try_from(flat: FlatKey) -> Result<Self, Self::Error> {
+        match (flat.alg, flat.seed) {
+            (Alg::HmacSha256, None) => Ok(Self::HmacSha256),
+            (Alg::Ed25519, Some(seed)) => {
+                Ok(Self::Ed25519 { seed, generation: flat.generation.unwrap_or(1) })
+            }
+            (Alg::HmacSha256, Some(_)) => Err("an hmac-sha256 receipt key is derived and has no seed"),
+            (Alg::Ed25519, None) => Err("an ed25519 receipt key has a seed"),
+        }
+    }
 }
 
 impl Source {

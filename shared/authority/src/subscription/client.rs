@@ -1,0 +1,96 @@
+//! Authorities by name: each command with the type of its reply, so that a caller carries the code of
+//! those it uses and of no others.
+
+use hookproof_core::id::{ChallengeId, DeliveryId, SubscriptionId};
+use hookproof_core::{Reason, Refusal};
+use hookproof_ports::Ask;
+use serde_json::value::RawValue;
+
+use super::Authority;
+use super::command::{
+    ChallengeOutcome, ChallengeRequest, Claimed, Command, Described, Page, PlanItem, Planned, SettleItem,
+    Standing,
+};
+use super::receipt::{ReceiptOutcome, ReceiptRequest};
+use super::register::{Registered, Registration};
+
+/// Calls to authorities.
+#[expect(async_fn_in_trait, reason = "hosts are single-threaded; a Send bound would exclude Workers")]
+pub trait AskAuthority: Ask<Authority> {
+    /// Creates the subscription.
+    async fn register(&self, id: &SubscriptionId, registration: Registration) -> Result<Registered, Refusal> {
+        self.ask(id.as_str(), Command::Register(Box::new(registration))).await
+    }
+
+    /// Reads the subscription.
+    async fn describe(&self, id: &SubscriptionId) -> Result<Described, Refusal> {
+        self.ask(id.as_str(), Command::Describe).await
+    }
+
+    /// Asks for a challenge.
+    async fn request_challenge(&self, id: &SubscriptionId) -> Result<Described, Refusal> {
+        self.ask(id.as_str(), Command::RequestChallenge).await
+    }
+
+    /// The challenge that is due, if one is.
+    async fn issue_challenge(&self, id: &SubscriptionId) -> Result<Option<Box<ChallengeRequest>>, Refusal> {
+        self.ask(id.as_str(), Command::IssueChallenge).await
+    }
+
+    /// Brings what came back for a challenge; the reply is why it failed, or nothing.
+    async fn judge_challenge(
+        &self,
+        id: &SubscriptionId,
+        challenge_id: ChallengeId,
+        outcome: ChallengeOutcome,
+    ) -> Result<Option<Reason>, Refusal> {
+        self.ask(id.as_str(), Command::JudgeChallenge { challenge_id, outcome }).await
+    }
+
+    /// Plans what is new and claims what is due; one outcome an item, in order.
+    async fn plan_and_claim(
+        &self,
+        id: &SubscriptionId,
+        items: Vec<PlanItem>,
+    ) -> Result<Vec<Planned>, Refusal> {
+        self.ask(id.as_str(), Command::PlanAndClaim { items }).await
+    }
+
+    /// Claims what is due.
+    async fn claim_due(&self, id: &SubscriptionId) -> Result<Vec<Claimed>, Refusal> {
+        self.ask(id.as_str(), Command::ClaimDue).await
+    }
+
+    /// Brings what came of attempts.
+    async fn settle(&self, id: &SubscriptionId, items: Vec<SettleItem>) -> Result<Vec<Standing>, Refusal> {
+        self.ask(id.as_str(), Command::Settle { items }).await
+    }
+
+    /// Brings a receipt.
+    async fn receipt(&self, id: &SubscriptionId, request: ReceiptRequest) -> Result<ReceiptOutcome, Refusal> {
+        self.ask(id.as_str(), Command::Receipt(Box::new(request))).await
+    }
+
+    /// Reads a delivery.
+    async fn delivery(&self, id: &SubscriptionId, delivery_id: DeliveryId) -> Result<Box<RawValue>, Refusal> {
+        self.ask(id.as_str(), Command::Delivery { delivery_id }).await
+    }
+
+    /// Reads deliveries, newest first.
+    async fn deliveries(
+        &self,
+        id: &SubscriptionId,
+        after: Option<DeliveryId>,
+        limit: u32,
+        state: Option<String>,
+    ) -> Result<Page, Refusal> {
+        self.ask(id.as_str(), Command::Deliveries { after, limit, state }).await
+    }
+
+    /// Reads the evidence chain.
+    async fn evidence(&self, id: &SubscriptionId) -> Result<Box<RawValue>, Refusal> {
+        self.ask(id.as_str(), Command::Evidence).await
+    }
+}
+
+impl<T: Ask<Authority>> AskAuthority for T {}
