@@ -1,12 +1,15 @@
-//! Entry on Cloudflare Workers.
+//! Entry on Cloudflare Workers: the API, and the objects only it asks: directories and tokens.
+#![expect(unnameable_types, reason = "the platform reaches objects by their exported names")]
 
+use hookproof_authority::directory::Directory;
+use hookproof_authority::token::Tokens;
 use hookproof_core::Refusal;
 use hookproof_core::digest::Digest;
 use hookproof_core::id::IdKey;
 use hookproof_workers::{
-    ConsoleJournal, Objects, WorkersClock, WorkersEntropy, WorkersQueue, http, settings,
+    ConsoleJournal, ObjectHost, Objects, WorkersClock, WorkersEntropy, WorkersQueue, http, settings,
 };
-use worker::{Context, Env, Request, Response, event};
+use worker::{Context, DurableObject, Env, Request, Response, State, durable_object, event};
 
 use crate::{Control, MAX_BODY, Settings};
 
@@ -35,4 +38,36 @@ async fn fetch(request: Request, env: Env, _context: Context) -> worker::Result<
         Err(refusal) => return settings::misconfigured(&refusal),
     };
     http::write(control.answer(http::read(request, MAX_BODY).await).await)
+}
+
+/// A tenant's subscription index.
+#[durable_object(fetch)]
+pub struct DirectoryObject {
+    host: ObjectHost,
+}
+
+impl DurableObject for DirectoryObject {
+    fn new(state: State, env: Env) -> Self {
+        Self { host: ObjectHost::new(&state, &env) }
+    }
+
+    async fn fetch(&self, request: Request) -> worker::Result<Response> {
+        self.host.serve(Ok(Directory), request).await
+    }
+}
+
+/// One API token.
+#[durable_object(fetch)]
+pub struct TokenObject {
+    host: ObjectHost,
+}
+
+impl DurableObject for TokenObject {
+    fn new(state: State, env: Env) -> Self {
+        Self { host: ObjectHost::new(&state, &env) }
+    }
+
+    async fn fetch(&self, request: Request) -> worker::Result<Response> {
+        self.host.serve(Ok(Tokens), request).await
+    }
 }

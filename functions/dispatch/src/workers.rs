@@ -1,13 +1,11 @@
 //! Entry on Cloudflare Workers: the queue consumer, and the objects this Worker hosts.
 //!
-//! It hosts every object of the sending side and binds no other Worker, so it is the first to deploy.
+//! It hosts the authorities and the event objects and binds no other Worker, so it is the first to deploy.
 #![expect(unnameable_types, reason = "the platform reaches objects by their exported names")]
 
-use hookproof_authority::directory::Directory;
 use hookproof_authority::event::Events;
 use hookproof_authority::message::{ChallengeDue, Due};
 use hookproof_authority::subscription::{Authority, Wake};
-use hookproof_authority::token::Tokens;
 use hookproof_core::Refusal;
 use hookproof_core::id::IdKey;
 use hookproof_core::keys::MasterKeys;
@@ -108,37 +106,5 @@ impl DurableObject for EventObject {
             WorkersQueue::new(&self.env, "FRESH").send(&messages).await
         };
         self.host.rung(woken.await).await
-    }
-}
-
-/// A tenant's subscription index.
-#[durable_object(fetch)]
-pub struct DirectoryObject {
-    host: ObjectHost,
-}
-
-impl DurableObject for DirectoryObject {
-    fn new(state: State, env: Env) -> Self {
-        Self { host: ObjectHost::new(&state, &env) }
-    }
-
-    async fn fetch(&self, request: Request) -> worker::Result<Response> {
-        self.host.serve(Ok(Directory), request).await
-    }
-}
-
-/// One API token.
-#[durable_object(fetch)]
-pub struct TokenObject {
-    host: ObjectHost,
-}
-
-impl DurableObject for TokenObject {
-    fn new(state: State, env: Env) -> Self {
-        Self { host: ObjectHost::new(&state, &env) }
-    }
-
-    async fn fetch(&self, request: Request) -> worker::Result<Response> {
-        self.host.serve(Ok(Tokens), request).await
     }
 }
