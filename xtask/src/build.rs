@@ -4,7 +4,7 @@
 //! worker-build turns the module into a Worker (bindings, shim, bundle); it would fetch wasm-bindgen, esbuild
 //! and wasm-opt by itself, so all three are given to it or run here, and no build step uses the network.
 
-use crate::functions::Function;
+use crate::functions::Worker;
 use crate::node::short_digest;
 use crate::progress::Progress;
 use crate::toolchain::Tools;
@@ -47,23 +47,23 @@ impl Mode {
     }
 }
 
-/// Builds `functions`, skipping those whose build is up to date.
+/// Builds `workers`, skipping those whose build is up to date.
 ///
 /// # Errors
 /// When a step fails; its output has been printed.
-pub fn build(tools: &Tools, progress: &Progress, functions: &[Function], mode: Mode) -> Result<()> {
-    compile(tools, progress, functions, mode)?;
-    for function in functions {
-        let stamp = stamp(tools, *function, mode)?;
-        let stamp_file = function.build_folder(tools.workspace()).join(".stamp");
+pub fn build(tools: &Tools, progress: &Progress, workers: &[Worker], mode: Mode) -> Result<()> {
+    compile(tools, progress, workers, mode)?;
+    for worker in workers {
+        let stamp = stamp(tools, worker, mode)?;
+        let stamp_file = worker.build_folder().join(".stamp");
         let up_to_date = fs::read_to_string(&stamp_file).is_ok_and(|old| old == stamp);
-        if up_to_date && function.module(tools.workspace()).is_file() {
+        if up_to_date && worker.module().is_file() {
             continue;
         }
         let _ = fs::remove_file(&stamp_file);
-        bind(tools, progress, functions, *function, mode)?;
+        bind(tools, progress, workers, worker, mode)?;
         if mode == Mode::Deploy {
-            optimise(tools, progress, *function)?;
+            optimise(tools, progress, worker)?;
         }
         fs::write(&stamp_file, stamp)
             .with_context(|| format!("{} cannot be written.", stamp_file.display()))?;
@@ -73,52 +73,42 @@ pub fn build(tools: &Tools, progress: &Progress, functions: &[Function], mode: M
 
 /// One cargo call for all: the final link of each module uses one core for a minute, so they run side by
 /// side.
-fn compile(tools: &Tools, progress: &Progress, functions: &[Function], mode: Mode) -> Result<()> {
-    let names: Vec<&str> = functions.iter().map(|function| function.name()).collect();
+fn compile(tools: &Tools, progress: &Progress, workers: &[Worker], mode: Mode) -> Result<()> {
+    let names: Vec<&str> = workers.iter().map(|worker| worker.name.as_str()).collect();
     let mut cargo = tools.wasm_command("cargo");
     cargo.args(["build", "--lib", "--profile", mode.profile(), "--target", "wasm32-unknown-unknown"]);
-    cargo.args(package_options(functions));
+    cargo.args(package_options(workers));
     with_build_environment(tools, &mut cargo);
     progress.run(&format!("compile {}", names.join(", ")), &tools.workspace().logs(), &mut cargo)?;
     Ok(())
 }
 
-fn bind(
-    tools: &Tools,
-    progress: &Progress,
-    functions: &[Function],
-    function: Function,
-    mode: Mode,
-) -> Result<()> {
+fn bind(tools: &Tools, progress: &Progress, workers: &[Worker], worker: &Worker, mode: Mode) -> Result<()> {
     let mut worker_build = tools.wasm_command(&tools.cargo_program("worker-build").to_string_lossy());
-    worker_build.current_dir(function.folder(tools.workspace())).args([
-        "--profile",
-        mode.profile(),
-        "--no-opt",
-    ]);
+    worker_build.current_dir(&worker.folder).args(["--profile", mode.profile(), "--no-opt"]);
     // Handed on to its cargo call, which then finds exactly what was compiled before.
-    worker_build.args(package_options(functions));
+    worker_build.args(package_options(workers));
     worker_build.env("WASM_BINDGEN_BIN", tools.cargo_program("wasm-bindgen"));
     // Its own stack trace would push the reason out of sight.
     worker_build.env("RUST_BACKTRACE", "0");
     worker_build.env("ESBUILD_BIN", tools.node_program("esbuild"));
     with_build_environment(tools, &mut worker_build);
-    progress.run(&format!("bind {}", function.name()), &tools.workspace().logs(), &mut worker_build)?;
+    progress.run(&format!("bind {}", worker.name), &tools.workspace().logs(), &mut worker_build)?;
     Ok(())
 }
 
-fn optimise(tools: &Tools, progress: &Progress, function: Function) -> Result<()> {
-    let module = function.module(tools.workspace());
+fn optimise(tools: &Tools, progress: &Progress, worker: &Worker) -> Result<()> {
+    let module = worker.module();
     let smaller = module.with_extension("wasm.optimised");
     let mut wasm_opt = tools.command(&tools.node_program("wasm-opt").to_string_lossy());
     wasm_opt.args(WASM_OPT).args(WASM_FEATURES).arg(&module).arg("-o").arg(&smaller);
-    progress.run(&format!("optimise {}", function.name()), &tools.workspace().logs(), &mut wasm_opt)?;
+    progress.run(&format!("optimise {}", worker.name), &tools.workspace().logs(), &mut wasm_opt)?;
     fs::rename(&smaller, &module).with_context(|| format!("{} cannot be replaced.", module.display()))
 }
 
 /// In the long form: worker-build would take `-p` for the path of the crate.
-fn package_options(functions: &[Function]) -> Vec<String> {
-    functions.iter().map(|function| format!("--package={}", function.package())).collect()
+fn package_options(workers: &[Worker]) -> Vec<String> {
+    workers.iter().map(|worker| format!("--package={}", worker.package)).collect()
 }
 
 fn with_build_environment(tools: &Tools, command: &mut Command) {
@@ -130,18 +120,18 @@ fn with_build_environment(tools: &Tools, command: &mut Command) {
 
 /// Names everything a build depends on: the compiled module, the tools (by their versioned paths), the
 /// options.
-fn stamp(tools: &Tools, function: Function, mode: Mode) -> Result<String> {
+fn stamp(tools: &Tools, worker: &Worker, mode: Mode) -> Result<String> {
     let module: PathBuf = tools
         .workspace()
         .wasm_target()
         .join("wasm32-unknown-unknown")
         .join(mode.profile())
-        .join(format!("{}.wasm", function.package().replace('-', "_")));
+        .join(format!("{}.wasm", worker.package.replace('-', "_")));
     let code = fs::read(&module).with_context(|| {
         format!(
-            "{} was not made; functions/{}/Cargo.toml needs [lib] crate-type = [\"cdylib\", \"rlib\"].",
+            "{} was not made; {}/Cargo.toml needs [lib] crate-type = [\"cdylib\", \"rlib\"].",
             module.display(),
-            function.name()
+            worker.folder.display()
         )
     })?;
     let options = [&WASM_OPT[..], &WASM_FEATURES[..]].concat().join(" ");

@@ -119,7 +119,7 @@ fn problem(package: &str, allowed: &[&str], dependency: &Value) -> Option<String
 fn one_sender(workspace: &Workspace) -> Result<()> {
     let mut senders = Vec::new();
     for function in Function::ALL {
-        find_senders(&function.folder(workspace).join("src"), &mut senders)?;
+        find_senders(&function.worker(workspace).folder.join("src"), &mut senders)?;
     }
     for shared in ["core", "ports", "authority"] {
         find_senders(&workspace.root().join("shared").join(shared).join("src"), &mut senders)?;

@@ -47,22 +47,23 @@ impl Function {
         format!("hookproof-{}", self.name())
     }
 
-    /// Where its crate is.
+    /// What its build needs to know.
     #[must_use]
-    pub fn folder(self, workspace: &Workspace) -> PathBuf {
-        workspace.root().join("functions").join(self.name())
+    pub fn worker(self, workspace: &Workspace) -> Worker {
+        let folder = workspace.root().join("functions").join(self.name());
+        Worker { name: self.name().to_owned(), package: self.package(), folder }
     }
 
-    /// Where its build is: `index.js` and `index_bg.wasm`.
+    /// All, as [`Function::worker`] gives them.
     #[must_use]
-    pub fn build_folder(self, workspace: &Workspace) -> PathBuf {
-        self.folder(workspace).join("build")
+    pub fn workers(workspace: &Workspace) -> Vec<Worker> {
+        Self::ALL.map(|function| function.worker(workspace)).to_vec()
     }
 
     /// The module that is deployed.
     #[must_use]
     pub fn module(self, workspace: &Workspace) -> PathBuf {
-        self.build_folder(workspace).join("index_bg.wasm")
+        self.worker(workspace).module()
     }
 
     /// Its configuration, relative to the root; the front Worker's stands in the root itself.
@@ -74,5 +75,30 @@ impl Function {
                 format!("functions/{}/wrangler.toml", self.name())
             }
         }
+    }
+}
+
+/// A crate that is built into a Worker: one of the functions, or one that only tests use.
+#[derive(Clone, Debug)]
+pub struct Worker {
+    /// Its short name.
+    pub name: String,
+    /// The cargo package.
+    pub package: String,
+    /// Where its crate is.
+    pub folder: PathBuf,
+}
+
+impl Worker {
+    /// Where its build is: `index.js` and `index_bg.wasm`.
+    #[must_use]
+    pub fn build_folder(&self) -> PathBuf {
+        self.folder.join("build")
+    }
+
+    /// The module that is deployed.
+    #[must_use]
+    pub fn module(&self) -> PathBuf {
+        self.build_folder().join("index_bg.wasm")
     }
 }

@@ -20,6 +20,7 @@ pub mod progress;
 mod registry;
 pub mod run;
 pub mod secrets;
+pub mod single;
 pub mod site;
 pub mod size;
 pub mod stack;
@@ -47,7 +48,7 @@ pub fn ready() -> Result<toolchain::Tools> {
     if std::env::var(BUILD_READY).as_deref() != Ok("1") {
         let quick = std::env::var(BUILD_MODE).as_deref() == Ok("quick");
         let mode = if quick { build::Mode::Quick } else { build::Mode::Deploy };
-        build::build(&tools, &progress, &functions::Function::ALL, mode)?;
+        build::build(&tools, &progress, &functions::Function::workers(&workspace), mode)?;
     }
     Ok(tools)
 }

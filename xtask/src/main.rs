@@ -86,8 +86,11 @@ fn carry_out(command: Commands) -> Result<bool> {
         }
         Commands::Build { function, quick } => {
             let tools = Tools::prepare(&workspace, &progress)?;
-            let chosen = function.as_ref().map_or(&Function::ALL[..], std::slice::from_ref);
-            build::build(&tools, &progress, chosen, mode(quick)).map(|()| true)
+            let chosen = match function {
+                Some(function) => vec![function.worker(&workspace)],
+                None => Function::workers(&workspace),
+            };
+            build::build(&tools, &progress, &chosen, mode(quick)).map(|()| true)
         }
         Commands::Size => {
             let (table, within_limit) =

@@ -21,7 +21,7 @@ pub fn run(exit: bool, verbose: bool, mode: build::Mode) -> Result<()> {
     let workspace = Workspace::locate()?;
     let progress = Progress::new(verbose);
     let tools = Tools::prepare(&workspace, &progress)?;
-    build::build(&tools, &progress, &Function::ALL, mode)?;
+    build::build(&tools, &progress, &Function::workers(&workspace), mode)?;
     let (ports, notes) = Ports::fixed_or_free()?;
     for note in notes {
         progress.say(&note);

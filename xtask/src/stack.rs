@@ -354,7 +354,7 @@ impl Drop for Stack {
 }
 
 /// Nothing is reported to anybody, nothing is fetched, nobody is asked.
-const QUIET: [(&str, &str); 8] = [
+pub(crate) const QUIET: [(&str, &str); 8] = [
     ("CLOUDFLARE_CF_FETCH_ENABLED", "false"),
     ("DO_NOT_TRACK", "1"),
     ("NO_COLOR", "1"),

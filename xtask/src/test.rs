@@ -15,8 +15,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// The test binary that needs the built Workers.
-const END_TO_END: &str = "workers";
+/// The test binaries that run on workerd: the ports' contracts, and the built Workers from end to end.
+const ON_WORKERD: [&str; 2] = ["contract", "workers"];
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Count {
@@ -49,12 +49,14 @@ pub fn test(workspace: &Workspace, progress: &Progress) -> bool {
         });
         stage(&mut stages, progress, "checks", || check::check(tools, progress).map(|()| Count::default()));
         let built = stage(&mut stages, progress, "Workers", || {
-            build::build(tools, progress, &Function::ALL, build::Mode::Deploy).map(|()| Count::default())
+            build::build(tools, progress, &Function::workers(workspace), build::Mode::Deploy)
+                .map(|()| Count::default())
         });
         if built {
             stage(&mut stages, progress, "size", || sizes(workspace, progress));
             stage(&mut stages, progress, "end to end on workerd", || {
-                let arguments = ["-p", "hookproof-tests", "--test", END_TO_END];
+                let mut arguments = vec!["-p", "hookproof-tests"];
+                arguments.extend(ON_WORKERD.iter().flat_map(|name| ["--test", name]));
                 cargo_tests(tools, progress, "end to end on workerd", &arguments, &["--test-threads=1"])
             });
         }
@@ -110,7 +112,7 @@ fn test_binaries(tools: &Tools) -> Result<BTreeSet<String>> {
             target["kind"].as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "test"))
         })
         .filter_map(|target| target["name"].as_str())
-        .filter(|name| *name != END_TO_END)
+        .filter(|name| !ON_WORKERD.contains(name))
         .map(str::to_owned)
         .collect())
 }

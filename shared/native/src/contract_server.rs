@@ -78,7 +78,7 @@ pub async fn serve_one(mut stream: impl AsyncRead + AsyncWrite + Unpin, hits: &H
         "/redirect" => write(&mut stream, &whole("307 Elsewhere", "location: /forbidden\r\n", b"")).await?,
         "/see-other" => write(&mut stream, &whole("303 Elsewhere", "location: /forbidden\r\n", b"")).await?,
         "/throttled" => write(&mut stream, &whole("429 Later", "retry-after: 7\r\n", b"later")).await?,
-        "/empty" => write(&mut stream, b"HTTP/1.1 204 Nothing\r\n\r\n").await?,
+        "/empty" => write(&mut stream, b"HTTP/1.1 204 Nothing\r\nconnection: close\r\n\r\n").await?,
         "/cookie" => write(&mut stream, &whole("200 OK", "set-cookie: crumb=1; Path=/\r\n", b"")).await?,
         "/gzip" => write(&mut stream, &whole("200 OK", "content-encoding: gzip\r\n", GZIP)).await?,
         "/large" => write(&mut stream, &whole("200 OK", "", &[b'x'; 1 << 20])).await?,
@@ -88,10 +88,14 @@ pub async fn serve_one(mut stream: impl AsyncRead + AsyncWrite + Unpin, hits: &H
         }
         "/slow" => sleep(SLOW).await,
         "/stall" => {
-            write(&mut stream, b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nabc").await?;
+            write(&mut stream, b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 100\r\n\r\nabc")
+                .await?;
             sleep(SLOW).await;
         }
-        "/broken" => write(&mut stream, b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nabc").await?,
+        "/broken" => {
+            write(&mut stream, b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 100\r\n\r\nabc")
+                .await?
+        }
         "/garbage" => write(&mut stream, b"220 mail.example ESMTP\r\n\r\n").await?,
         "/drip" => chunks(&mut stream, b"1\r\nx\r\n", Duration::from_millis(200)).await?,
         "/endless" => chunks(&mut stream, b"10\r\nxxxxxxxxxxxxxxxx\r\n", Duration::ZERO).await?,
@@ -106,14 +110,16 @@ async fn write(stream: &mut (impl AsyncWrite + Unpin), octets: &[u8]) -> io::Res
     stream.flush().await
 }
 
+/// It says that it closes, as it does: a client that kept the connection would lose its next request.
 fn whole(status: &str, fields: &str, body: &[u8]) -> Vec<u8> {
-    let head = format!("HTTP/1.1 {status}\r\n{fields}content-length: {}\r\n\r\n", body.len());
+    let head =
+        format!("HTTP/1.1 {status}\r\nconnection: close\r\n{fields}content-length: {}\r\n\r\n", body.len());
     [head.as_bytes(), body].concat()
 }
 
 /// Sends `chunk` until the client goes away or [`SLOW`] has passed.
 async fn chunks(stream: &mut (impl AsyncWrite + Unpin), chunk: &[u8], pause: Duration) -> io::Result<()> {
-    write(stream, b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").await?;
+    write(stream, b"HTTP/1.1 200 OK\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n").await?;
     let forever = async {
         loop {
             write(stream, chunk).await?;

@@ -22,7 +22,6 @@ pub mod clock;
 pub mod contract_server;
 pub mod entropy;
 pub mod journal;
-mod json;
 pub mod objects;
 pub mod queue;
 pub mod resolver;

@@ -8,11 +8,9 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 
 use hookproof_core::Refusal;
-use hookproof_ports::Queue;
+use hookproof_ports::{Queue, json};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-
-use crate::json;
 
 /// A queue that loses and doubles nothing by itself; clones share their messages.
 pub struct MemoryQueue<M> {

@@ -11,6 +11,8 @@
 //! | [`Transport`] | one request, no redirect, one outcome |
 //! | [`Journal`] | structured log lines without secrets |
 //!
+//! [`Objects`] is [`Ask`] for every host that keeps its objects in one database of its own: native and Spin.
+//!
 //! Hosts are single-threaded, so no trait asks for `Send`. [`contract`] holds the suites that every
 //! adapter must pass.
 
@@ -24,6 +26,8 @@ pub mod contract;
 mod egress;
 mod entropy;
 mod journal;
+pub mod json;
+mod objects;
 mod queue;
 mod resolver;
 mod sql;
@@ -34,6 +38,7 @@ pub use clock::Clock;
 pub use egress::{Egress, SendFailure, Sent};
 pub use entropy::{Entropy, random};
 pub use journal::{Journal, Line};
+pub use objects::Objects;
 pub use queue::Queue;
 pub use resolver::{Resolution, Resolver};
 pub use sql::{FromRow, Row, Sql, Store, Value};

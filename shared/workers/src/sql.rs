@@ -140,8 +140,10 @@ fn read(value: SqlStorageValue) -> Result<Value, Refusal> {
         SqlStorageValue::Null => Ok(Value::Null),
         SqlStorageValue::Boolean(truth) => Ok(Value::Integer(truth.into())),
         SqlStorageValue::Integer(integer) => Ok(Value::Integer(integer)),
-        SqlStorageValue::Float(number) if number.fract() == 0.0 => Ok(Value::Integer(number as i64)),
-        SqlStorageValue::Float(_) => Err(fault::store(&"a column holds a fraction")),
+        // A fraction, or an integer beyond 2^53 that has lost its last digits on the way.
+        SqlStorageValue::Float(_) => {
+            Err(fault::store(&"a column holds a number that does not cross exactly"))
+        }
         SqlStorageValue::String(text) => Ok(Value::Text(text)),
         SqlStorageValue::Blob(blob) => Ok(Value::Blob(blob)),
     }

@@ -75,7 +75,7 @@ impl<S: Sql> Session<'_, S> {
     /// The generation that serves, else the newest: what the subscription's own state shows.
     pub(super) fn shown(&self) -> Result<&LoadedGeneration, Refusal> {
         let serving = self.generations.iter().find(|g| is_serving(&g.record.state));
-        serving.or(self.generations.first()).ok_or_else(|| Reason::InternalCorrupt.into())
+        serving.or_else(|| self.generations.first()).ok_or_else(|| Reason::InternalCorrupt.into())
     }
 
     pub(super) fn generation(&self, generation: Generation) -> Result<&LoadedGeneration, Refusal> {

@@ -5,12 +5,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Writes `value`, a `kind` of thing.
-pub(crate) fn write(kind: &str, value: &impl Serialize) -> Result<String, Refusal> {
+pub fn write(kind: &str, value: &impl Serialize) -> Result<String, Refusal> {
     serde_json::to_string(value).map_err(|fault| refusal(kind, &fault))
 }
 
 /// Reads `text`, a `kind` of thing.
-pub(crate) fn read<T: DeserializeOwned>(kind: &str, text: &str) -> Result<T, Refusal> {
+pub fn read<T: DeserializeOwned>(kind: &str, text: &str) -> Result<T, Refusal> {
     serde_json::from_str(text).map_err(|fault| refusal(kind, &fault))
 }
 
