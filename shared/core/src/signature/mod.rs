@@ -1,7 +1,7 @@
 //! HTTP Message Signatures: what verifies here was signed for exactly this profile, target, body and time.
 //!
 //! RFC 9421 in two layers. Below, the whole of the standard as parsing and derivation ([`sfv`],
-//! [`fields`], [`component`], [`base`]); above, our closed profiles ([`profile`]) that [`sign`] and
+//! [`fields`], [`component`], [`base`]); above, our closed profiles ([`profile`]) that [`mod@sign`] and
 //! [`verify`] refuse to bend. RFC 9530 content digests are in [`content_digest`].
 
 pub mod base;

@@ -3,7 +3,7 @@
 //! The standard lets the last of two equal dictionary or parameter keys win. That rule is kept in
 //! [`Dictionary::get`] and [`Params::get`], but every occurrence stays visible, because a signature
 //! profile has to refuse a repeat rather than pick one. Sizes are bounded (the limits are constants
-//! of [`parse`]) and base64 is read in its canonical spelling only.
+//! of `parse`) and base64 is read in its canonical spelling only.
 
 mod parse;
 
