@@ -12,9 +12,14 @@ use std::path::{Path, PathBuf};
 /// Nothing that decides may see a host, an executor, a clock or a source of randomness.
 const DENIED_IN_CORE: [&str; 9] =
     ["worker", "spin-sdk", "wasm-bindgen", "js-sys", "tokio", "hyper", "getrandom", "rand", "rusqlite"];
-/// Only for Cloudflare, so only in the dependency table of its target.
-const CLOUDFLARE_ONLY: [&str; 5] =
-    ["hookproof-workers", "worker", "wasm-bindgen", "wasm-bindgen-futures", "js-sys"];
+/// What belongs to one host, and the target in whose dependency table it has to stand.
+const HOSTS: [(&[&str], &str); 2] = [
+    (
+        &["hookproof-workers", "worker", "wasm-bindgen", "wasm-bindgen-futures", "js-sys"],
+        "all(target_family = \"wasm\", target_os = \"unknown\")",
+    ),
+    (&["hookproof-spin", "spin-sdk"], "target_os = \"wasi\""),
+];
 /// The call that sends to an address a tenant chose.
 const SEND_TO_TENANT: &str = ".send_permitted(";
 
@@ -88,7 +93,9 @@ fn allowed(package: &str) -> Option<Vec<&'static str>> {
         "hookproof-ports" => Some(inner(1)),
         "hookproof-authority" => Some(inner(2)),
         "hookproof-native" | "hookproof-workers" | "hookproof-spin" => Some(inner(3)),
-        name if is_function(name) => Some(INNER.into_iter().chain(["hookproof-workers"]).collect()),
+        name if is_function(name) => {
+            Some(INNER.into_iter().chain(["hookproof-workers", "hookproof-spin"]).collect())
+        }
         _ => None,
     }
 }
@@ -105,12 +112,12 @@ fn problem(package: &str, allowed: &[&str], dependency: &Value) -> Option<String
         ));
     }
     let target = dependency["target"].as_str().unwrap_or_default();
-    let for_cloudflare = target == "wasm32-unknown-unknown" || target.contains("target_os = \"unknown\"");
-    if is_function(package) && CLOUDFLARE_ONLY.contains(&name) && !for_cloudflare {
-        return Some(format!(
-            "{package} depends on {name} on every target; move it to \
-             [target.'cfg(all(target_family = \"wasm\", target_os = \"unknown\"))'.dependencies]"
-        ));
+    for (only, host) in HOSTS {
+        if is_function(package) && only.contains(&name) && !target.contains(host) {
+            return Some(format!(
+                "{package} depends on {name} beyond its host; move it to [target.'cfg({host})'.dependencies]"
+            ));
+        }
     }
     None
 }
