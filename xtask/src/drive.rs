@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const LIMIT: Duration = Duration::from_secs(45);
 
 /// What a run keeps for the next one.
-const KEPT: &str = "sample.json";
+pub const KEPT: &str = "sample.json";
 
 /// The sample application's port where it is free.
 const APPLICATION_PORT: u16 = 8790;

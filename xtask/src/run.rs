@@ -39,6 +39,11 @@ pub fn run(exit: bool, verbose: bool, mode: build::Mode) -> Result<()> {
             "The Workers go on running: API {}, receipts {}, receiver {}. Ctrl-C ends them.",
             urls.control, urls.receipt, urls.receiver
         ));
+        progress.say(&format!(
+            "The sample tenant's token is in {}, the root and receiver tokens in {}.",
+            stack.state().join(drive::KEPT).display(),
+            stack.state().join("secrets.json").display()
+        ));
         loop {
             sleep(Duration::from_secs(3600));
         }

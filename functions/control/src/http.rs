@@ -4,6 +4,7 @@ use ::http::{Method, Response};
 use bytes::Bytes;
 use hookproof_authority::api::{json, problem, with_request_id};
 use hookproof_authority::token::Scope;
+use hookproof_core::retry::Policy;
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Clock, Entropy, Journal, Line, Queue};
 use serde_json::json as object;
@@ -40,6 +41,7 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
             (&Method::GET, ["v1", "health"]) => {
                 Ok(json(200, &object!({ "status": "ok", "time": self.clock.now() })))
             }
+            (&Method::GET, ["v1", "policies"]) => Ok(json(200, &object!({ "retry_policies": presets() }))),
             (&Method::POST, ["v1", "tenants"]) => {
                 self.root(headers)?;
                 self.create_tenant(request).await
@@ -78,4 +80,9 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
             }
         }
     }
+}
+
+/// The published retry contract.
+fn presets() -> Vec<Policy> {
+    Policy::PRESETS.iter().filter_map(|name| Policy::preset(name)).collect()
 }
