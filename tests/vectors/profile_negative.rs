@@ -62,7 +62,9 @@ fn expected(reason: &str) -> &'static [Reason] {
         | "unknown_parameter"
         | "component_not_found" => &[Reason::SignatureCoverage],
         "field_not_single" => &[Reason::SignatureCoverage, Reason::SignatureMalformed],
-        "expired" | "created_in_future" | "window_invalid" => &[Reason::TimestampOutsideWindow],
+        "expired" | "created_in_future" => &[Reason::TimestampOutsideWindow],
+        // Not all of these were signed with their odd times, and the signature is judged before the time.
+        "window_invalid" => &[Reason::TimestampOutsideWindow, Reason::SignatureWrong],
         "unknown_key" => &[Reason::KeyUnknown],
         "key_revoked" | "key_not_active" => &[Reason::KeyNotUsable],
         "algorithm_mismatch" => &[Reason::KeyNotUsable, Reason::SignatureMalformed],

@@ -1,10 +1,12 @@
 //! The one route: `POST /receipts`.
 
+use ::http::header::CONTENT_ENCODING;
 use ::http::{Method, Request, Response};
 use bytes::Bytes;
 use hookproof_authority::api::{json, stranger, with_request_id};
 use hookproof_authority::subscription::{Authority, HeaderField, ReceiptOutcome, ReceiptRequest};
 use hookproof_core::ledger::Recorded;
+use hookproof_core::reason::Fault;
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Ask, Entropy, Journal, Line};
 use serde::Serialize;
@@ -82,15 +84,17 @@ impl<O: Ask<Authority>, N: Entropy, J: Journal> Receipts<O, N, J> {
         }
     }
 
-    /// Generic words outside, the reason in the journal. Unknown ids answer like wrong signatures.
+    /// Generic words outside, the reason in the journal. Whatever the authority refuses before a signature
+    /// has verified answers alike, so that nobody learns which ids exist.
     fn refuse(&self, refusal: &Refusal) -> Response<Bytes> {
         let (reason, detail) = (Some(refusal.reason), Some(refusal.detail.as_str()));
         self.journal.record(&Line { event: "receipt refused", reason, detail, ..Line::default() });
-        match refusal.reason.http_status() {
-            400 => stranger(400, "Bad request"),
-            409 => stranger(409, "Conflict"),
-            413 => stranger(413, "Content too large"),
-            500.. => stranger(503, "Unavailable"),
+        match refusal.reason {
+            Reason::BodyMalformed => stranger(400, "Bad request"),
+            Reason::BodyTooLarge => stranger(413, "Content too large"),
+            // Decided after the signature: its maker may know.
+            Reason::ReceiptBeforeAttempt => stranger(409, "Conflict"),
+            reason if reason.fault() == Fault::Ours => stranger(503, "Unavailable"),
             _ => stranger(401, "Unauthorized"),
         }
     }
@@ -98,6 +102,10 @@ impl<O: Ask<Authority>, N: Entropy, J: Journal> Receipts<O, N, J> {
 
 fn as_receipt(request: &Request<Bytes>) -> Result<ReceiptRequest, Refusal> {
     let malformed = |_| Refusal::new(Reason::BodyMalformed, "a field or the body is not text");
+    // Refused here for every id; the authority would refuse it for those that exist.
+    if request.headers().get(CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
+        return Err(Refusal::new(Reason::BodyMalformed, "coded content is not taken"));
+    }
     let mut fields: Vec<HeaderField> = Vec::new();
     for (name, value) in request.headers() {
         // An unsigned field that is not ASCII is nobody's business; a signed one fails verification.

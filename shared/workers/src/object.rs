@@ -1,6 +1,6 @@
 //! A Durable Object's shell: a command in, one transaction, a reply out; a timer likewise.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 
 use hookproof_core::time::Span;
 use hookproof_core::{Reason, Refusal};
@@ -20,7 +20,7 @@ const AGAIN: Span = Span::seconds(30);
 pub struct ObjectHost {
     store: DurableStore,
     clock: WorkersClock,
-    name: Option<String>,
+    name: OnceCell<String>,
     prepared: Cell<bool>,
 }
 
@@ -30,7 +30,8 @@ impl ObjectHost {
         // A clock that is configured wrongly stops every command below, with its reason.
         let clock = settings::clock(env).unwrap_or_default();
         let store = DurableStore::new(state.storage(), clock);
-        Self { store, clock, name: state.id().name(), prepared: Cell::new(false) }
+        let name = state.id().name().map(OnceCell::from).unwrap_or_default();
+        Self { store, clock, name, prepared: Cell::new(false) }
     }
 
     /// The object's storage, for suites that run against it.
@@ -40,15 +41,22 @@ impl ObjectHost {
 
     /// The name the object was reached by.
     pub fn key(&self) -> Result<&str, Refusal> {
-        self.name.as_deref().ok_or_else(|| Refusal::new(Reason::InternalHost, "the object has no name"))
+        self.name
+            .get()
+            .map(String::as_str)
+            .ok_or_else(|| Refusal::new(Reason::InternalHost, "the object has no name"))
     }
 
     /// Answers a command: `{"ok": …}` or `{"refused": …}`, always 200, so that only a lost call is an error.
+    ///
+    /// An object that another local process reaches is called by id and has no name; the caller's path says
+    /// it. The key leads every row, so a wrong one finds nothing.
     pub async fn serve<A: Aggregate>(
         &self,
         aggregate: Result<A, Refusal>,
         mut request: Request,
     ) -> worker::Result<Response> {
+        self.name.get_or_init(|| request.path().trim_start_matches('/').to_owned());
         let text = request.text().await?;
         let reply = match aggregate {
             Ok(aggregate) => self.command(&aggregate, &text).await,
@@ -98,7 +106,7 @@ impl ObjectHost {
             let (reason, detail) = (Some(refusal.reason), Some(refusal.detail.as_str()));
             ConsoleJournal.record(&Line {
                 event: "timer failed",
-                subscription: self.name.as_deref(),
+                subscription: self.name.get().map(String::as_str),
                 reason,
                 detail,
                 ..Line::default()

@@ -41,7 +41,8 @@ impl<'a> Objects<'a> {
         let init = web_sys::RequestInit::new();
         init.set_method("POST");
         init.set_body(&JsValue::from_str(body));
-        let request = web_sys::Request::new_with_str_and_init("https://object/", &init);
+        // The object's own name may be lost on the way (see `ObjectHost::serve`); keys are made of id octets.
+        let request = web_sys::Request::new_with_str_and_init(&format!("https://object/{key}"), &init);
         let request = request.map_err(|error| failed(error.into()))?.into();
         let answer = pin!(async {
             let mut response = stub.fetch_with_request(request).await?;

@@ -12,7 +12,10 @@ use crate::keys::KeyGeneration;
 use crate::reason::Reason;
 use crate::retry::{After, Policy, Round};
 use crate::subscription::Admitted;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
+
+/// Wait after an attempt that was given back: long enough not to spin on what cannot be sent now.
+const RELEASE_WAIT: Span = Span::seconds(5);
 
 /// The frozen bytes, by digest and length; the bytes themselves stay with the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -357,12 +360,20 @@ impl Delivery {
                 self.wait(State::UnknownTransport { since: now }, After::Unknown, policy, now, jitter);
             }
             Verdict::Dead(reason) => self.bury(reason, now),
-            Verdict::Released => {
-                self.round.attempts = self.round.attempts.saturating_sub(1);
-                self.state = State::Retryable;
-                self.due = Some(now);
-            }
+            Verdict::Released => self.release(policy, now),
         }
+    }
+
+    /// Nothing was sent: the attempt does not count, but the round's deadline does, so that a delivery that
+    /// can never be sent comes to an end.
+    fn release(&mut self, policy: &Policy, now: Timestamp) {
+        self.round.attempts = self.round.attempts.saturating_sub(1);
+        let ends = self.round.started_at.map(|started| started + policy.deadline);
+        if ends.is_some_and(|ends| ends <= now + RELEASE_WAIT) {
+            return self.bury(Reason::DeadlineExhausted, now);
+        }
+        self.state = State::Retryable;
+        self.due = Some(now + RELEASE_WAIT);
     }
 
     fn wait(&mut self, state: State, after: After, policy: &Policy, now: Timestamp, jitter: u8) {

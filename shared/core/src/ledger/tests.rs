@@ -117,6 +117,7 @@ fn each_answer_leads_where_the_table_says() {
     assert_eq!(after(answered(410)).state, dead(Reason::EndpointGone));
     assert_eq!(after(Outcome::Refused).state, dead(Reason::EndpointRefused));
     let released = after(Outcome::Released);
+    assert_eq!(released.due, Some(at(6)), "not at once: what cannot be sent now would spin");
     assert_eq!((released.state.name(), released.round.attempts, released.attempt), ("RETRYABLE", 0, 1));
 }
 
@@ -234,4 +235,17 @@ fn a_held_delivery_waits_until_the_hold_limit() {
     assert_eq!((held.state.name(), held.due), ("PLANNED", Some(at(0) + HOLD_LIMIT)));
     let over = planned().hold(at(0) + HOLD_LIMIT);
     assert!(matches!(over.state, State::DeadLetter { reason: Reason::HoldLimit, .. }));
+}
+
+#[test]
+fn what_can_never_be_sent_ends_with_its_rounds_deadline() {
+    let mut delivery = planned();
+    let mut attempts = 0;
+    while let Some(due) = delivery.due {
+        attempts += 1;
+        delivery = claim(delivery, "t", due);
+        delivery = settle(delivery, attempts, "t", Outcome::Released, due).unwrap();
+    }
+    assert!(matches!(delivery.state, State::DeadLetter { reason: Reason::DeadlineExhausted, .. }));
+    assert_eq!(attempts, 900, "every 5 s for 75 minutes");
 }

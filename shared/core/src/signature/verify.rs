@@ -114,17 +114,18 @@ impl Candidate {
         if key.alg() != self.claims.alg {
             return Err(Reason::KeyNotUsable);
         }
+        if !key.verify(self.base.as_bytes(), &self.signature) {
+            return Err(Reason::SignatureWrong);
+        }
+        let digest = self.claims.covered("content-digest").ok_or(Reason::SignatureCoverage)?;
+        content_digest::verify(digest, body)?;
+        // The time last: only who signed learns that it was too early or too late.
         let (created, expires) = (self.claims.created, self.claims.expires);
         let window = expires.saturating_sub(created);
         let begun = created <= now_unix.saturating_add(self.skew);
         if !begun || now_unix >= expires || !(1..=self.max_window).contains(&window) {
             return Err(Reason::TimestampOutsideWindow);
         }
-        if !key.verify(self.base.as_bytes(), &self.signature) {
-            return Err(Reason::SignatureWrong);
-        }
-        let digest = self.claims.covered("content-digest").ok_or(Reason::SignatureCoverage)?;
-        content_digest::verify(digest, body)?;
         Ok(Authentic { signature_digest: self.signature_digest(), claims: self.claims })
     }
 }
