@@ -288,8 +288,8 @@ impl<S: Sql> Session<'_, S> {
 }
 
 fn is_json(content_type: Option<&str>) -> bool {
-    content_type
-        .is_some_and(|value| value.split(';').next().is_some_and(|kind| kind.trim() == "application/json"))
+    let kind = content_type.and_then(|value| value.split(';').next());
+    kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
 }
 
 fn text(body: Vec<u8>) -> Result<String, Refusal> {

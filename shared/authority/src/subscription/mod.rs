@@ -22,7 +22,7 @@ pub use command::{
     Reply, SettleItem, Standing, Wake,
 };
 pub use evidence::{Bundle, What};
-pub use query::{AttemptView, DeliveryView, GenerationView, SubscriptionView};
+pub use query::{AttemptView, DeliveryView, GenerationView, StateView, SubscriptionView};
 pub use receipt::{ReceiptOutcome, ReceiptRequest};
 pub use register::{Registered, Registration, SigningAlg};
 

@@ -4,7 +4,7 @@ use hookproof_core::digest::Digest;
 use hookproof_core::endpoint::EndpointUrl;
 use hookproof_core::id::{DeliveryId, Environment, EventId, Generation, SubscriptionId, TenantId};
 use hookproof_core::keys::Credential;
-use hookproof_core::ledger::{Application, ApplicationTier, Attempt, State};
+use hookproof_core::ledger::{Application, ApplicationTier, Attempt, Basis, State};
 use hookproof_core::subscription::{GenerationState, Owner, ReceiptContract, TopicPattern};
 use hookproof_core::time::Timestamp;
 use hookproof_core::{Reason, Refusal};
@@ -96,7 +96,7 @@ pub struct DeliveryView {
     pub generation: Generation,
     /// How far it got.
     #[serde(flatten)]
-    pub state: State,
+    pub state: StateView,
     /// The application tier.
     pub application_tier: ApplicationTier,
     /// What the subscriber's receipt said.
@@ -117,6 +117,22 @@ pub struct DeliveryView {
     pub owner: Owner,
     /// Every attempt.
     pub attempts: Vec<AttemptView>,
+}
+
+/// A delivery's state, without its lease: whoever knows a lease can settle.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct StateView {
+    /// Its name.
+    pub state: &'static str,
+    /// Since when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    /// What an acceptance rests on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Basis>,
+    /// Why it is a dead letter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
 }
 
 /// An attempt, without its lease.
@@ -217,7 +233,7 @@ impl<S: Sql> Session<'_, S> {
             payload_digest: delivery.payload.digest,
             accepted_at: delivery.accepted_at,
             generation: delivery.generation,
-            state: delivery.state.clone(),
+            state: state_view(&delivery.state),
             application_tier: delivery.tier(&terms.receipt),
             application: delivery.application.clone(),
             attempt: delivery.attempt,
@@ -227,6 +243,18 @@ impl<S: Sql> Session<'_, S> {
             owner: terms.owner.clone(),
             attempts: delivery.attempts.iter().map(attempt_view).collect(),
         })
+    }
+}
+
+fn state_view(state: &State) -> StateView {
+    let bare = StateView { state: state.name(), ..StateView::default() };
+    match state {
+        State::Planned | State::Dispatching { .. } | State::Retryable => bare,
+        State::EndpointAccepted { at, basis } | State::ApplicationConfirmed { at, basis } => {
+            StateView { at: Some(*at), basis: Some(*basis), ..bare }
+        }
+        State::UnknownTransport { since } => StateView { at: Some(*since), ..bare },
+        State::DeadLetter { at, reason } => StateView { at: Some(*at), reason: Some(*reason), ..bare },
     }
 }
 

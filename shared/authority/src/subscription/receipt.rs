@@ -2,7 +2,7 @@
 //! contradict.
 
 use hookproof_core::digest::Digest;
-use hookproof_core::keys::{Purpose, derive};
+use hookproof_core::keys::{KeyGeneration, Purpose, derive};
 use hookproof_core::ledger::{Application, Recorded};
 use hookproof_core::receipt::{Assurance, Receipt};
 use hookproof_core::signature::{Fields, Message, VerifyKey, profile, select, thumbprint};
@@ -43,6 +43,15 @@ pub enum ReceiptOutcome {
     },
 }
 
+/// What receipts of a generation are verified with.
+struct ReceiptKey {
+    key: VerifyKey,
+    key_id: String,
+    /// Ours where the key is derived from a credential; a subscriber numbers its own keys by itself.
+    key_generation: Option<KeyGeneration>,
+    assurance: Assurance,
+}
+
 impl<S: Sql> Session<'_, S> {
     /// Verifies and records a receipt. A refusal changes nothing; a contradiction is kept.
     pub(super) async fn receipt(&mut self, request: ReceiptRequest) -> Result<ReceiptOutcome, Refusal> {
@@ -58,7 +67,7 @@ impl<S: Sql> Session<'_, S> {
         let row = self.tables.delivery(&receipt.delivery_id).await?;
         let generation =
             self.generation(receipt.generation).map_err(|_| Refusal::from(Reason::ReceiptUnbound))?.clone();
-        let (key, key_id, assurance) = self.receipt_key(&generation).await?;
+        let ReceiptKey { key, key_id, key_generation, assurance } = self.receipt_key(&generation).await?;
         let fields: Fields = request.fields.iter().map(|(name, value)| (name, value)).collect();
         let message = Message::request("POST", &self.authority.receipts_url, &fields);
         let candidate = select(&profile::RECEIPT, &message)?;
@@ -66,6 +75,9 @@ impl<S: Sql> Session<'_, S> {
             return Err(Reason::KeyUnknown.into());
         }
         candidate.verify(&key, request.body.as_bytes(), self.now().unix())?;
+        if key_generation.is_some_and(|ours| ours.0 != receipt.receipt_key_generation) {
+            return Err(Reason::ReceiptUnbound.into());
+        }
         // Only now may it learn whether such a delivery exists.
         let row = row.ok_or(Reason::ReceiptBeforeAttempt)?;
         let receipt_digest = Digest::of(request.body.as_bytes());
@@ -127,10 +139,7 @@ impl<S: Sql> Session<'_, S> {
     }
 
     /// The key the generation's receipts are signed with, while its credential still verifies.
-    async fn receipt_key(
-        &self,
-        generation: &LoadedGeneration,
-    ) -> Result<(VerifyKey, String, Assurance), Refusal> {
+    async fn receipt_key(&self, generation: &LoadedGeneration) -> Result<ReceiptKey, Refusal> {
         let number = generation.record.generation;
         let credentials = self.tables.credentials(number).await?;
         let usable = credentials.iter().find(|row| row.credential.verifies(self.now()));
@@ -139,14 +148,24 @@ impl<S: Sql> Session<'_, S> {
             ReceiptContract::None => Err(Reason::ReceiptNotContracted.into()),
             ReceiptContract::Ed25519 { public_key } => {
                 let octets: [u8; 32] = base64::array_from_url(public_key).ok_or(Reason::InternalCorrupt)?;
-                Ok((VerifyKey::ed25519(&octets)?, thumbprint(&octets), Assurance::ThirdParty))
+                Ok(ReceiptKey {
+                    key: VerifyKey::ed25519(&octets)?,
+                    key_id: thumbprint(&octets),
+                    key_generation: None,
+                    assurance: Assurance::ThirdParty,
+                })
             }
             ReceiptContract::HmacSha256 => {
                 let secret = self.open_secret(number, row)?;
                 let profile = &generation.record.terms.profile;
-                let key =
-                    derive(&secret, Purpose::Receipt, &self.scope(number), &row.credential.key_id, profile);
-                Ok((VerifyKey::hmac(key), row.credential.key_id.clone(), Assurance::Mutual))
+                let key_id = row.credential.key_id.clone();
+                let key = derive(&secret, Purpose::Receipt, &self.scope(number), &key_id, profile);
+                Ok(ReceiptKey {
+                    key: VerifyKey::hmac(key),
+                    key_id,
+                    key_generation: Some(row.credential.key_generation),
+                    assurance: Assurance::Mutual,
+                })
             }
         }
     }

@@ -50,7 +50,8 @@ impl<S: Sql> Session<'_, S> {
             state: delivery.state.name().to_owned(),
             reason,
         })?;
-        let gone = matches!(&delivery.state, State::DeadLetter { reason: Reason::EndpointGone, .. });
+        let gone = delivery.state != before.state
+            && matches!(&delivery.state, State::DeadLetter { reason: Reason::EndpointGone, .. });
         let row = DeliveryRow { delivery, ..row };
         self.tables.put_delivery(&row, &format!("{line}\n")).await?;
         if gone {
