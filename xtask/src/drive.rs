@@ -1,7 +1,7 @@
 //! Drives a running stack through the whole life of a webhook and prints each step as it happens: what
 //! was decided, under which ids, with which signature, and the evidence for it at the end.
 
-use crate::api::Api;
+use crate::api::{Api, expect};
 use crate::journey::{self, Publisher, SOURCE, SubscriberKey, Subscription, text, until};
 use crate::site::{Answer, Site};
 use crate::stack::Stack;
@@ -176,7 +176,8 @@ fn outcome(entry: &Value) -> String {
 
 fn show_receiver(out: &mut dyn Write, stack: &Stack, event: &str) -> Result<()> {
     let receiver: Api = journey::receiver(stack)?;
-    let (_, list) = receiver.get(&format!("/receiver/inbox?source={SOURCE}"))?;
+    let list = receiver.get(&format!("/receiver/inbox?source={SOURCE}"))?;
+    let list = expect(list, &[200], "Reading the receiver's inbox")?;
     let items = list["items"].as_array().cloned().unwrap_or_default();
     let item = items.iter().find(|item| item.to_string().contains(event));
     let state = item.and_then(|item| item["state"].as_str()).unwrap_or("not there");

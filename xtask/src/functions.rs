@@ -6,11 +6,11 @@ use std::path::PathBuf;
 /// One of the Workers below `functions/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Function {
-    /// The API, and the event and directory objects.
+    /// The API, and the directory and token objects.
     Control,
     /// Proof that a subscriber owns its endpoint.
     Challenge,
-    /// The authority of each subscription, and the only sender to tenant URLs.
+    /// The authority of each subscription, the events, and deliveries.
     Dispatch,
     /// Receipts from subscribers.
     Receipt,

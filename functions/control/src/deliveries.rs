@@ -5,6 +5,7 @@ use bytes::Bytes;
 use hookproof_authority::api::json;
 use hookproof_authority::subscription::AskAuthority;
 use hookproof_core::id::{DeliveryId, EventId, SubscriptionId};
+use hookproof_core::ledger::State;
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Clock, Entropy, Journal, Queue};
 use serde::Serialize;
@@ -35,14 +36,13 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
         match (value("subscription"), value("event")) {
             (subscription, Some(event)) => self.of_event(caller, event, subscription).await,
             (Some(subscription), None) => {
-                let limit = value("limit")
-                    .map_or(Ok(50), str::parse)
-                    .map_err(|_| malformed("limit", "a number from 1 to 200"))?;
+                let limit = limit(value("limit"))?;
+                let state = state(value("state"))?;
                 let cursor = value("cursor")
                     .map(str::parse)
                     .transpose()
                     .map_err(|_| malformed("cursor", "the next of an earlier answer"))?;
-                self.of_subscription(caller, subscription, cursor, limit, value("state")).await
+                self.of_subscription(caller, subscription, cursor, limit, state).await
             }
             (None, None) => Err(malformed("subscription", ACCEPTED)),
         }
@@ -89,6 +89,20 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
         }
         let planned: Vec<&SubscriptionId> = view.unanswered.iter().filter(wanted).collect();
         Ok(json(200, &OfEvent { items, planned, next: None }))
+    }
+}
+
+fn limit(text: Option<&str>) -> Result<u32, Refusal> {
+    let limit = text.map_or(Ok(50), str::parse).ok();
+    limit
+        .filter(|limit| (1..=200).contains(limit))
+        .ok_or_else(|| malformed("limit", "a number from 1 to 200"))
+}
+
+fn state(text: Option<&str>) -> Result<Option<&str>, Refusal> {
+    match text {
+        Some(name) if !State::NAMES.contains(&name) => Err(malformed("state", &State::NAMES.join(", "))),
+        other => Ok(other),
     }
 }
 

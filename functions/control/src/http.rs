@@ -74,11 +74,27 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
             (&Method::GET, ["v1", "deliveries"]) => {
                 self.list_deliveries(&self.caller(headers, Scope::DeliveriesRead).await?, request).await
             }
-            _ => {
-                let words = format!("{} {} is not served here", request.method(), request.uri().path());
-                Err(Refusal::new(Reason::RouteUnknown, words))
+            (&Method::DELETE, ["v1", "tokens", id]) => {
+                self.root(headers)?;
+                self.revoke_token(id).await
+            }
+            (method, path) => {
+                let words = format!("{method} {} is not served here", request.uri().path());
+                let reason = if is_served(path) { Reason::MethodNotAllowed } else { Reason::RouteUnknown };
+                Err(Refusal::new(reason, words))
             }
         }
+    }
+}
+
+/// Whether a path is served under another method.
+fn is_served(path: &[&str]) -> bool {
+    let collection = ["health", "policies", "tenants", "tokens", "subscriptions", "events", "deliveries"];
+    match path {
+        ["v1", name] => collection.contains(name),
+        ["v1", "subscriptions" | "events" | "tokens", _] => true,
+        ["v1", "subscriptions", _, name] => ["challenge", "evidence"].contains(name),
+        _ => false,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Subscriptions: registered, read, challenged. The authority decides; the directory is told first, so
-//! that no event can be published past a subscription that is about to become active.
+//! that no event can be published past a subscription that is about to become active. One that is listed
+//! and was never registered costs a message and nothing else.
 
 use std::str::FromStr;
 
@@ -51,8 +52,8 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
             terms,
             signing,
         };
-        let registered = self.objects.register(&id, registration).await?;
         self.objects.list(caller.tenant(), caller.environment(), listing).await?;
+        let registered = self.objects.register(&id, registration).await?;
         let state = Some(registered.subscription.state.as_str());
         self.journal.record(&Line {
             event: "registered",

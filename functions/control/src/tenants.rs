@@ -92,4 +92,20 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
         let record: Record = Ask::<Tokens>::ask(&self.objects, id.as_str(), create).await?;
         Ok(json(201, &TokenAnswer { record, token: token.show_once() }))
     }
+
+    /// Ends a token at once; ending it again changes nothing.
+    pub(crate) async fn revoke_token(&self, id: &str) -> Result<Response<Bytes>, Refusal> {
+        let unknown = || Refusal::new(Reason::TokenUnknown, "there is no such token");
+        let id: TokenId = id.parse().map_err(|_| unknown())?;
+        if !self.settings.id_key.admits(&id) {
+            return Err(unknown());
+        }
+        let revoked: Result<Record, _> =
+            Ask::<Tokens>::ask(&self.objects, id.as_str(), Command::Revoke).await;
+        match revoked {
+            Ok(record) => Ok(json(200, &record)),
+            Err(refusal) if refusal.reason == Reason::TokenRefused => Err(unknown()),
+            Err(refusal) => Err(refusal),
+        }
+    }
 }

@@ -50,7 +50,7 @@ reasons! {
     ChallengeAnswerMalformed = "challenge.answer_malformed", 409;
     /// The challenge was answered after it had been used, replaced or withdrawn.
     ChallengeConsumed = "challenge.consumed", 409;
-    /// The answer's only content is what was sent: nothing was proved.
+    /// The answer gives the challenge's nonce back: an echo, which proves nothing.
     ChallengeEchoed = "challenge.echoed", 409;
     /// The answer came after the challenge had expired.
     ChallengeExpired = "challenge.expired", 409;
@@ -58,8 +58,6 @@ reasons! {
     ChallengeNoAnswer = "challenge.no_answer", 409;
     /// The proof does not verify under the key being proved.
     ChallengeProofWrong = "challenge.proof_wrong", 409;
-    /// All tries are used; ask for a new challenge.
-    ChallengeTriesExhausted = "challenge.tries_exhausted", 409;
     /// No challenge with this id is outstanding.
     ChallengeUnknown = "challenge.unknown", 409;
     /// The endpoint answered a challenge whose signature was wrong on purpose, or misjudged a probe.
@@ -156,6 +154,8 @@ reasons! {
     TimestampOutsideWindow = "timestamp_outside_window", 400;
     /// The token is missing, malformed, unknown, expired or revoked.
     TokenRefused = "token.refused", 401;
+    /// No such token here.
+    TokenUnknown = "token.unknown", 404;
     /// Provably never sent: the name did not resolve, or no connection was made.
     TransportNotSent = "transport.not_sent", 409;
     /// Sent or maybe sent, and no answer.

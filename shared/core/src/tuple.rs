@@ -1,7 +1,7 @@
 //! Length-prefixed tuples: the only way bytes are joined before they are hashed, signed or MACed.
 //!
 //! `LP(x)` is a 32-bit big-endian length and the bytes, so no two different tuples share an encoding
-//! and no field can slide into its neighbour (protocol §Notation).
+//! and no field can slide into its neighbour.
 
 /// Builds a tuple field by field.
 #[derive(Clone, Debug, Default)]

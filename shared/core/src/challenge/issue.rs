@@ -146,7 +146,7 @@ impl Challenge {
         serde_json::to_vec(&body).unwrap_or_default()
     }
 
-    /// The bytes a proof is made over (protocol §4), rebuilt from this record alone.
+    /// The bytes a proof is made over (docs/wire/challenge.v1.md), rebuilt from this record alone.
     pub fn proof_input(&self) -> Vec<u8> {
         let nonce = base64::from_url(&self.nonce).unwrap_or_default();
         Tuple::new("hookproof-challenge-proof-v1")

@@ -1,7 +1,7 @@
 //! Challenges: proof that whoever answers at an endpoint holds the key and checks our signatures.
 //!
 //! Nothing in a request lets its reader compute the answer, so an echo, a mirror or a page that quotes
-//! the request proves nothing (protocol §4). Success proves control of the response path at that
+//! the request proves nothing (docs/wire/challenge.v1.md). Success proves control of the response path at that
 //! moment, and no more.
 
 mod answer;

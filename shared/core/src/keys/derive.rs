@@ -1,4 +1,4 @@
-//! One secret shown once, one key per purpose (protocol §1): a MAC made for one purpose is worthless
+//! One secret shown once, one key per purpose: a MAC made for one purpose is worthless
 //! for another, for another generation, and in another deployment.
 
 use hkdf::Hkdf;

@@ -90,6 +90,17 @@ pub enum State {
 }
 
 impl State {
+    /// Every state's name, in the order a delivery goes through them.
+    pub const NAMES: [&'static str; 7] = [
+        "PLANNED",
+        "DISPATCHING",
+        "ENDPOINT_ACCEPTED",
+        "APPLICATION_CONFIRMED",
+        "RETRYABLE",
+        "UNKNOWN_TRANSPORT",
+        "DEAD_LETTER",
+    ];
+
     /// The state's name on the wire and in storage.
     pub fn name(&self) -> &'static str {
         match self {
@@ -315,7 +326,7 @@ impl Delivery {
     /// Records what came of `attempt` and moves on where its lease is the current one.
     ///
     /// A late settle is recorded on its attempt; only a complete 2xx still moves an UNKNOWN_TRANSPORT
-    /// delivery that has not been claimed again (decisions 11). Settling twice changes nothing.
+    /// delivery that has not been claimed again. Settling twice changes nothing.
     pub fn settle(
         mut self,
         attempt: u32,

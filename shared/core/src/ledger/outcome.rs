@@ -93,7 +93,7 @@ pub enum Verdict {
 }
 
 impl Outcome {
-    /// The meaning of this outcome (domain §6).
+    /// The meaning of this outcome.
     pub fn verdict(&self) -> Verdict {
         match self {
             Self::Answered { status, retry_after } => {

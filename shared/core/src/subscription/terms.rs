@@ -1,4 +1,4 @@
-//! What a generation binds. Changing any of it makes the next generation (decisions 6).
+//! What a generation binds. Changing any of it makes the next generation.
 
 use serde::{Deserialize, Serialize};
 
