@@ -7,10 +7,12 @@
 mod delivery;
 mod outcome;
 mod receipt;
+mod state;
 
-pub use delivery::{Attempt, Basis, Claim, Delivery, Lease, Payload, Settled, State};
+pub use delivery::{Attempt, Claim, Delivery, Payload, Settled};
 pub use outcome::{Outcome, Verdict};
 pub use receipt::{Application, ApplicationTier, Recorded};
+pub use state::{Basis, Lease, State};
 
 use crate::time::Span;
 

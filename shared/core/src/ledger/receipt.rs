@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::delivery::{Basis, Delivery, State};
+use super::delivery::Delivery;
+use super::state::{Basis, State};
 use crate::digest::Digest;
 use crate::reason::Reason;
 use crate::receipt::{Assurance, Receipt, ReceiptResult};
