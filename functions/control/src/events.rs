@@ -2,7 +2,7 @@
 
 use ::http::Response;
 use bytes::Bytes;
-use hookproof_authority::api::json;
+use hookproof_authority::api::{json, parse_outer, percent_decode};
 use hookproof_authority::directory::AskDirectory;
 use hookproof_authority::event::{AskEvents, EventView};
 use hookproof_core::digest::Digest;
@@ -71,9 +71,8 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
     }
 
     fn draft(&self, body: &[u8]) -> Result<Draft, Refusal> {
-        let asked: &RawValue =
-            serde_json::from_slice(body).map_err(|_| malformed("body", "the body is not JSON", SHAPE))?;
-        let asked: Asked<'_> = read(asked.get())?;
+        // `data` keeps its octets; it is read strictly when it is frozen.
+        let asked: Asked<'_> = parse_outer(body, SHAPE)?;
         let id = match asked.id {
             Some(id) => id
                 .parse()
@@ -100,7 +99,7 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
     }
 
     pub(crate) async fn read_event(&self, caller: &Caller, id: &str) -> Result<Response<Bytes>, Refusal> {
-        let id = id.parse().map_err(|_| Refusal::from(Reason::EventUnknown))?;
+        let id = percent_decode(id).and_then(|id| id.parse().ok()).ok_or(Reason::EventUnknown)?;
         Ok(json(200, &self.event(caller, &id).await?))
     }
 
@@ -108,12 +107,6 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
     pub(crate) async fn event(&self, caller: &Caller, id: &EventId) -> Result<EventView, Refusal> {
         self.objects.event(caller.tenant(), caller.environment(), id).await
     }
-}
-
-/// Reads the request without touching `data`, which keeps its octets; duplicates of the outer keys are
-/// refused by the reader itself.
-fn read(text: &str) -> Result<Asked<'_>, Refusal> {
-    serde_json::from_str(text).map_err(|fault| malformed("body", &fault.to_string(), SHAPE))
 }
 
 fn malformed(field: &str, detail: &str, accepted: &str) -> Refusal {

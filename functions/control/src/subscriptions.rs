@@ -118,7 +118,11 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
         if !self.settings.id_key.admits(&id) {
             return Err(unknown());
         }
-        let it = self.objects.describe(&id).await?;
+        // The same words, or somebody else's subscription would be told from none.
+        let alike = |refusal: Refusal| {
+            if refusal.reason == Reason::SubscriptionUnknown { unknown() } else { refusal }
+        };
+        let it = self.objects.describe(&id).await.map_err(alike)?;
         let ours = it.tenant_id == *caller.tenant() && it.environment == caller.environment();
         if ours { Ok((id, it.view)) } else { Err(unknown()) }
     }

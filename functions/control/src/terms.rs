@@ -46,12 +46,14 @@ impl Asked {
         if profile != PROFILE_DELIVERY {
             return Err(malformed("profile", "this signing profile is not offered", PROFILE_DELIVERY));
         }
+        let receipt = self.receipt.unwrap_or(ReceiptContract::None);
+        receipt.check()?;
         let terms = Terms {
             endpoint,
             topics: topics(&self.topics)?,
             accepted_versions: versions(self.accepted_versions)?,
             profile,
-            receipt: self.receipt.unwrap_or(ReceiptContract::None),
+            receipt,
             owner: owner(self.owner)?,
             retry: retry(self.retry_policy)?,
             old_generations: self.old_generations.unwrap_or(OldGenerations::Drain),
@@ -88,7 +90,7 @@ fn versions(versions: Vec<String>) -> Result<Vec<String>, Refusal> {
 }
 
 fn owner(owner: Owner) -> Result<Owner, Refusal> {
-    let fits = |text: &str| (1..=200).contains(&text.trim().len());
+    let fits = |text: &str| !text.trim().is_empty() && text.chars().count() <= 200;
     if fits(&owner.name) && fits(&owner.contact) {
         return Ok(owner);
     }
@@ -100,7 +102,10 @@ fn retry(asked: Option<Value>) -> Result<Policy, Refusal> {
     let policy = match asked {
         None => Policy::preset("standard"),
         Some(Value::String(name)) => Policy::preset(&name),
-        Some(custom) => serde_json::from_value(custom).ok().filter(Policy::is_usable),
+        // Under its own name: what a published name means is published.
+        Some(custom) => serde_json::from_value(custom)
+            .ok()
+            .filter(|policy: &Policy| policy.name == "custom" && policy.is_usable()),
     };
     policy.ok_or_else(|| malformed("retry_policy", "this retry policy is not usable", accepted))
 }

@@ -22,6 +22,9 @@ const PARALLEL: usize = 6;
 /// How much of an endpoint's answer is read.
 const RESPONSE_LIMIT: usize = 4 * 1024;
 
+/// Longest `Retry-After` kept, twice a date; what is longer says nothing (RFC 9110 §10.2.3).
+const RETRY_AFTER_LIMIT: usize = 64;
+
 impl<O, R, T, C, J> Dispatch<O, R, T, C, J>
 where
     O: Ask<Authority> + Ask<Events>,
@@ -62,8 +65,9 @@ where
         let body = match self.body(claim, bodies).await {
             Ok(body) => body,
             Err(refusal) => {
+                // Nothing has left. It waits and counts, or bytes that are gone would be asked for without end.
                 self.note("body missing", subscription.as_str(), Err(refusal));
-                return settled(Outcome::Released, None);
+                return settled(Outcome::NotSent, None);
             }
         };
         if self.clock.now() + claim.timeout > claim.lease_until {
@@ -89,7 +93,8 @@ where
         let assurance: Option<EgressAssurance> = sent.assurance;
         match sent.result {
             Ok(reply) => {
-                settled(Outcome::Answered { status: reply.status, retry_after: reply.retry_after }, assurance)
+                let retry_after = reply.retry_after.filter(|wish| wish.len() <= RETRY_AFTER_LIMIT);
+                settled(Outcome::Answered { status: reply.status, retry_after }, assurance)
             }
             Err(SendFailure::Refused(_)) => settled(Outcome::Refused, assurance),
             Err(SendFailure::Transport(TransportFailure::NotSent)) => settled(Outcome::NotSent, assurance),

@@ -89,13 +89,16 @@ impl<O: Ask<Authority>, N: Entropy, J: Journal> Receipts<O, N, J> {
     fn refuse(&self, refusal: &Refusal) -> Response<Bytes> {
         let (reason, detail) = (Some(refusal.reason), Some(refusal.detail.as_str()));
         self.journal.record(&Line { event: "receipt refused", reason, detail, ..Line::default() });
-        match refusal.reason {
-            Reason::BodyMalformed => stranger(400, "Bad request"),
-            Reason::BodyTooLarge => stranger(413, "Content too large"),
-            // Decided after the signature: its maker may know.
-            Reason::ReceiptBeforeAttempt => stranger(409, "Conflict"),
-            reason if reason.fault() == Fault::Ours => stranger(503, "Unavailable"),
-            _ => stranger(401, "Unauthorized"),
+        let answered = |it: Reason| stranger(it.http_status(), it.outside());
+        // What cannot be read is told for every id alike; before an attempt is decided after the signature,
+        // so its maker may know.
+        let told = [Reason::BodyMalformed, Reason::BodyTooLarge, Reason::ReceiptBeforeAttempt];
+        if told.contains(&refusal.reason) {
+            answered(refusal.reason)
+        } else if refusal.reason.fault() == Fault::Ours {
+            answered(Reason::InternalHost)
+        } else {
+            answered(Reason::KeyUnknown)
         }
     }
 }
@@ -103,7 +106,8 @@ impl<O: Ask<Authority>, N: Entropy, J: Journal> Receipts<O, N, J> {
 fn as_receipt(request: &Request<Bytes>) -> Result<ReceiptRequest, Refusal> {
     let malformed = |_| Refusal::new(Reason::BodyMalformed, "a field or the body is not text");
     // Refused here for every id; the authority would refuse it for those that exist.
-    if request.headers().get(CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
+    let mut codings = request.headers().get_all(CONTENT_ENCODING).iter();
+    if codings.next().is_some_and(|coding| coding != "identity") || codings.next().is_some() {
         return Err(Refusal::new(Reason::BodyMalformed, "coded content is not taken"));
     }
     let mut fields: Vec<HeaderField> = Vec::new();

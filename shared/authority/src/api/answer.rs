@@ -7,8 +7,8 @@ use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Entropy, random};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{Response, StatusCode};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 /// What precedes the reason code in a problem's `type`.
 const PROBLEM: &str = "urn:hookproof:problem:";
@@ -78,20 +78,38 @@ pub fn with_request_id(mut answer: Response<Bytes>, entropy: &impl Entropy) -> R
 /// Reads a strict JSON body; `kind` says in words what it should be. No value of it is repeated in the
 /// refusal, only its position, the names of fields and what our own types say they take.
 pub fn parse_json<T: DeserializeOwned>(body: &[u8], kind: &str) -> Result<T, Refusal> {
-    let refuse = |detail: String| Refusal::new(Reason::BodyMalformed, detail).at("body", kind);
-    let text = std::str::from_utf8(body).map_err(|_| refuse("the body is not UTF-8".to_owned()))?;
+    let text = as_text(body, kind)?;
     check_json(text).map_err(|fault| fault.refusal("body"))?;
+    parse_members(text, kind)
+}
+
+/// Reads a JSON object for its own members, whose names stand once; what is inside them is the caller's
+/// to check. Refuses in the words of [`parse_json`].
+pub fn parse_outer<'a, T: Deserialize<'a>>(body: &'a [u8], kind: &str) -> Result<T, Refusal> {
+    parse_members(as_text(body, kind)?, kind)
+}
+
+fn as_text<'a>(body: &'a [u8], kind: &str) -> Result<&'a str, Refusal> {
+    std::str::from_utf8(body).map_err(|_| malformed("the body is not UTF-8".to_owned(), kind))
+}
+
+fn parse_members<'a, T: Deserialize<'a>>(text: &'a str, kind: &str) -> Result<T, Refusal> {
+    // The reader also takes an array of a struct's fields in order, which nobody agreed on.
+    if !text.trim_start().starts_with('{') {
+        return Err(malformed("the body is not a JSON object".to_owned(), kind));
+    }
     serde_json::from_str(text).map_err(|fault| {
         let words = fault.to_string();
         // These quote the value, which may be a secret in the wrong place.
         let quotes = ["invalid ", "unknown variant"].iter().any(|start| words.starts_with(start));
         let (line, column) = (fault.line(), fault.column());
-        refuse(if quotes {
-            format!("a value has the wrong shape at line {line} column {column}")
-        } else {
-            words
-        })
+        let safe = format!("a value has the wrong shape at line {line} column {column}");
+        malformed(if quotes { safe } else { words }, kind)
     })
+}
+
+fn malformed(detail: String, kind: &str) -> Refusal {
+    Refusal::new(Reason::BodyMalformed, detail).at("body", kind)
 }
 
 fn refused(status: u16, body: &Problem<'_>) -> Response<Bytes> {

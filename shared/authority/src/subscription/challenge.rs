@@ -37,11 +37,14 @@ impl<S: Sql> Session<'_, S> {
     /// Makes a challenge due for the generation that waits for one.
     pub(super) async fn request_challenge(&mut self) -> Result<Described, Refusal> {
         let waiting = self.generations.iter().find(|g| g.record.state == GenerationState::PendingChallenge);
+        let (now, outstanding) = (self.now(), self.tables.challenge().await?.is_some());
         match waiting.cloned() {
+            // Its answer may be on the way; another one would take its place.
+            Some(it) if outstanding && it.challenge_due.is_some_and(|due| due > now) => {}
             Some(mut it) => {
                 it.record.challenge_tries = 0;
                 it.record.last_challenge_failure = None;
-                it.challenge_due = Some(self.now());
+                it.challenge_due = Some(now);
                 self.save_generation(it).await?;
             }
             // Asking again once it is active changes nothing: the call is idempotent.

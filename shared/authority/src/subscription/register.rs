@@ -9,8 +9,8 @@ use hookproof_core::evidence::Head;
 use hookproof_core::id::{Environment, Generation, Scope, SubscriptionId, TenantId};
 use hookproof_core::keys::{Binding, Credential, CredentialState, KeyGeneration};
 use hookproof_core::secret::Secret;
-use hookproof_core::signature::{Alg, SigningKey, VerifyKey, is_published_test_key, thumbprint};
-use hookproof_core::subscription::{GenerationRecord, GenerationState, ReceiptContract, Terms};
+use hookproof_core::signature::{Alg, SigningKey, thumbprint};
+use hookproof_core::subscription::{GenerationRecord, GenerationState, Terms};
 use hookproof_core::tuple::Tuple;
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Commit, Context, Sql, random};
@@ -75,7 +75,7 @@ impl Authority {
         if let Some(existing) = tables.head().await? {
             return self.repeat(context, sql, &existing, &digest).await;
         }
-        check_receipt_key(&asked.terms.receipt)?;
+        asked.terms.receipt.check()?;
         let made = self.first_generation(context, &tables, &subscription, &asked, digest).await?;
         let mut session = self.open(context, sql).await?;
         let what = What::Registered {
@@ -208,21 +208,6 @@ struct Made {
     key_id: String,
     secret: Secret,
     recovery: String,
-}
-
-/// The key a subscriber registers for its receipts: canonical, not weak, not one everybody has.
-fn check_receipt_key(contract: &ReceiptContract) -> Result<(), Refusal> {
-    let ReceiptContract::Ed25519 { public_key } = contract else { return Ok(()) };
-    let accepted = "base64url of a 32-octet Ed25519 public key of your own";
-    let refuse = |reason, words: &str| Refusal::new(reason, words).at("receipt.public_key", accepted);
-    let octets: [u8; 32] = base64::array_from_url(public_key)
-        .ok_or_else(|| refuse(Reason::KeyWeak, "the receipt key is not 32 octets of base64url"))?;
-    VerifyKey::ed25519(&octets)
-        .map_err(|reason| refuse(reason, "the receipt key is not canonical or of small order"))?;
-    if is_published_test_key(&thumbprint(&octets)) {
-        return Err(refuse(Reason::KeyReserved, "the receipt key is a published test key"));
-    }
-    Ok(())
 }
 
 impl<S: Sql> Session<'_, S> {

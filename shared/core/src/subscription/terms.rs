@@ -3,9 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::TopicPattern;
+use crate::base64;
 use crate::endpoint::EndpointUrl;
 use crate::envelope::major;
+use crate::reason::{Reason, Refusal};
 use crate::retry::Policy;
+use crate::signature::{VerifyKey, is_published_test_key, thumbprint};
 
 /// The default signing profile.
 pub const PROFILE_DELIVERY: &str = "hookproof.delivery.v1";
@@ -76,6 +79,23 @@ impl TryFrom<Flat> for ReceiptContract {
                 Err("only an ed25519 receipt contract has a public_key")
             }
         }
+    }
+}
+
+impl ReceiptContract {
+    /// Refuses a key that is not canonical, weak, or one that everybody has.
+    pub fn check(&self) -> Result<(), Refusal> {
+        let Self::Ed25519 { public_key } = self else { return Ok(()) };
+        let accepted = "base64url of a 32-octet Ed25519 public key of your own";
+        let refuse = |reason, words: &str| Refusal::new(reason, words).at("receipt.public_key", accepted);
+        let octets: [u8; 32] = base64::array_from_url(public_key)
+            .ok_or_else(|| refuse(Reason::KeyWeak, "the receipt key is not 32 octets of base64url"))?;
+        VerifyKey::ed25519(&octets)
+            .map_err(|reason| refuse(reason, "the receipt key is not canonical or of small order"))?;
+        if is_published_test_key(&thumbprint(&octets)) {
+            return Err(refuse(Reason::KeyReserved, "the receipt key is a published test key"));
+        }
+        Ok(())
     }
 }
 

@@ -1,0 +1,191 @@
+//! Directories only prefilter within one environment; a token is good until the moment it is not.
+
+#![expect(clippy::unwrap_used, reason = "a broken premise fails the test")]
+
+mod support;
+
+use hookproof_authority::directory::{AskDirectory, Listing, Tenant};
+use hookproof_authority::token::{Command, Record, Scope, Tokens};
+use hookproof_core::digest::Digest;
+use hookproof_core::id::{Environment, TenantId, TokenId};
+use hookproof_core::time::{Span, Timestamp};
+use hookproof_core::token::Token;
+use hookproof_core::{Reason, Refusal};
+use hookproof_ports::{Ask, random};
+use support::{World, now};
+
+fn tenant(world: &World, environment: Environment) -> Tenant {
+    Tenant { tenant_id: world.tenant.clone(), environment, name: "Acme".into(), created_at: world.now() }
+}
+
+fn listing(world: &World, topics: &[&str], versions: &[&str]) -> Listing {
+    Listing {
+        subscription_id: world.mint(),
+        topics: topics.iter().map(|topic| topic.parse().unwrap()).collect(),
+        accepted_versions: versions.iter().map(|&version| version.to_owned()).collect(),
+    }
+}
+
+#[test]
+fn a_tenant_is_made_once() {
+    let world = World::new();
+    let made = now(world.objects.create_tenant(tenant(&world, Environment::Test))).unwrap();
+    let before = world.disk.dump();
+    world.clock.advance(Span::hours(1));
+    assert_eq!(now(world.objects.create_tenant(tenant(&world, Environment::Test))), Ok(made));
+    let other = Tenant { name: "Other".into(), ..tenant(&world, Environment::Test) };
+    assert_eq!(now(world.objects.create_tenant(other)).unwrap_err().reason, Reason::IdempotencyConflict);
+    assert_eq!(world.disk.dump(), before);
+}
+
+#[test]
+fn an_unknown_directory_writes_nothing() {
+    let world = World::new();
+    now(world.objects.create_tenant(tenant(&world, Environment::Test))).unwrap();
+    let before = world.disk.dump();
+    let it = listing(&world, &["*"], &[]);
+    let unknown = TenantId::mint(&world.ids, world.now(), [9; 10]);
+    for (tenant, environment) in [(&world.tenant, Environment::Live), (&unknown, Environment::Test)] {
+        let reason = |refusal: Refusal| refusal.reason;
+        let read = now(world.objects.tenant(tenant, environment)).map_err(reason);
+        assert_eq!(read, Err(Reason::TenantUnknown));
+        let listed = now(world.objects.list(tenant, environment, it.clone())).map_err(reason);
+        assert_eq!(listed, Err(Reason::TenantUnknown));
+        let matched = now(world.objects.matching(tenant, environment, "invoice.paid".into(), "1".into()));
+        assert_eq!(matched.map_err(reason), Err(Reason::TenantUnknown));
+    }
+    assert_eq!(world.disk.dump(), before);
+}
+
+#[test]
+fn a_directory_finds_by_topic_and_major_in_its_own_environment() {
+    let world = World::new();
+    for environment in [Environment::Live, Environment::Test] {
+        now(world.objects.create_tenant(tenant(&world, environment))).unwrap();
+    }
+    let all = listing(&world, &["*"], &[]);
+    let invoices = listing(&world, &["customer.made", "invoice.*"], &["1", "2026"]);
+    for it in [&all, &invoices, &all] {
+        now(world.objects.list(&world.tenant, Environment::Test, it.clone())).unwrap();
+    }
+    let matching = |environment, kind: &str, version: &str| {
+        now(world.objects.matching(&world.tenant, environment, kind.into(), version.into())).unwrap()
+    };
+    let both = {
+        let mut both = vec![all.subscription_id.clone(), invoices.subscription_id.clone()];
+        both.sort();
+        both
+    };
+    let one = vec![all.subscription_id.clone()];
+    assert_eq!(matching(Environment::Test, "invoice.paid", "1"), both);
+    assert_eq!(matching(Environment::Test, "invoice.paid", "2026-01"), both);
+    assert_eq!(matching(Environment::Test, "invoice.paid", "2"), one);
+    assert_eq!(matching(Environment::Test, "invoices.paid", "1"), one);
+    assert!(matching(Environment::Live, "invoice.paid", "1").is_empty());
+}
+
+#[test]
+fn subscriptions_come_page_by_page_each_once() {
+    let world = World::new();
+    now(world.objects.create_tenant(tenant(&world, Environment::Test))).unwrap();
+    let mut expected = Vec::new();
+    for _ in 0..25 {
+        let it = listing(&world, &["*"], &[]);
+        expected.push(it.subscription_id.clone());
+        now(world.objects.list(&world.tenant, Environment::Test, it)).unwrap();
+    }
+    expected.sort();
+    let mut found = Vec::new();
+    loop {
+        let after = found.last().cloned();
+        let page = now(world.objects.subscriptions(&world.tenant, Environment::Test, after, 10)).unwrap();
+        if page.is_empty() {
+            break;
+        }
+        assert!(page.len() <= 10);
+        found.extend(page);
+    }
+    assert_eq!(found, expected);
+}
+
+fn ask(world: &World, id: &TokenId, command: Command) -> Result<Record, Reason> {
+    now(Ask::<Tokens>::ask(&world.objects, id.as_str(), command)).map_err(|refusal| refusal.reason)
+}
+
+fn token(world: &World, environment: Environment, expires_at: Option<Timestamp>) -> Token {
+    let id = TokenId::mint(&world.ids, world.now(), random(&world.entropy));
+    let token = Token::mint(environment, id.clone(), &random(&world.entropy));
+    let record = Record {
+        token_id: id.clone(),
+        tenant_id: world.tenant.clone(),
+        environment,
+        scopes: vec![Scope::EventsWrite],
+        created_at: world.now(),
+        expires_at,
+        revoked_at: None,
+    };
+    ask(world, &id, Command::Create { record, digest: token.digest() }).unwrap();
+    token
+}
+
+fn check(world: &World, token: &Token) -> Result<Record, Reason> {
+    ask(world, &token.id, Command::Check { digest: token.digest() })
+}
+
+#[test]
+fn a_token_ends_at_its_expiry_to_the_millisecond() {
+    let world = World::new();
+    let expires_at = Some(world.now() + Span::hours(1));
+    let it = token(&world, Environment::Test, expires_at);
+    assert_eq!(check(&world, &it).unwrap().scopes, [Scope::EventsWrite]);
+    world.clock.advance(Span::millis(3_599_999));
+    assert!(check(&world, &it).is_ok());
+    world.clock.advance(Span::millis(1));
+    assert_eq!(check(&world, &it), Err(Reason::TokenRefused));
+}
+
+#[test]
+fn a_revoked_token_is_refused_at_once_and_for_good() {
+    let world = World::new();
+    let it = token(&world, Environment::Test, None);
+    let revoked = ask(&world, &it.id, Command::Revoke).unwrap();
+    assert_eq!((revoked.revoked_at, check(&world, &it)), (Some(world.now()), Err(Reason::TokenRefused)));
+    let before = world.disk.dump();
+    world.clock.advance(Span::hours(1));
+    ask(&world, &it.id, Command::Revoke).unwrap();
+    assert_eq!(world.disk.dump(), before, "revoking again does not move the time");
+}
+
+#[test]
+fn every_way_to_be_no_good_token_has_one_answer_and_writes_nothing() {
+    let world = World::new();
+    let it = token(&world, Environment::Test, None);
+    let shown = it.show_once();
+    let last = shown.chars().last().unwrap();
+    let other_secret = format!("{}{}", &shown[..shown.len() - 1], if last == 'a' { 'b' } else { 'a' });
+    let other_environment = shown.replace("hp_test_", "hp_live_");
+    let never = TokenId::mint(&world.ids, world.now(), [7; 10]);
+    let before = world.disk.dump();
+    for wrong in [other_secret, other_environment] {
+        let token = Token::parse(&wrong).unwrap();
+        assert_eq!(check(&world, &token), Err(Reason::TokenRefused));
+    }
+    for command in [Command::Check { digest: it.digest() }, Command::Revoke] {
+        assert_eq!(ask(&world, &never, command), Err(Reason::TokenRefused));
+    }
+    assert_eq!(world.disk.dump(), before);
+}
+
+#[test]
+fn a_token_cannot_be_made_twice_and_its_secret_is_not_stored() {
+    let world = World::new();
+    let it = token(&world, Environment::Test, None);
+    let record = check(&world, &it).unwrap();
+    let before = world.disk.dump();
+    let again = ask(&world, &it.id, Command::Create { record, digest: Digest::of(b"other") });
+    assert!(again.is_err() && check(&world, &it).is_ok());
+    assert_eq!(world.disk.dump(), before);
+    let shown = it.show_once();
+    let secret = shown.rsplit('_').next().unwrap();
+    assert!(secret.len() == 52 && !format!("{before:?}").contains(secret));
+}
