@@ -16,6 +16,7 @@ use hookproof_authority::subscription::{
 };
 use hookproof_core::Refusal;
 use hookproof_core::id::SubscriptionId;
+use hookproof_core::time::Span;
 use hookproof_ports::{Ask, Egress, Journal, Line, Outbound, Resolver, Sent, Transport};
 
 /// How much of an answer is read.
@@ -72,20 +73,27 @@ impl<O: Ask<Authority>, R: Resolver, T: Transport, J: Journal> Challenger<O, R, 
 
     /// The decoy first: an endpoint that answers it as if it were genuine has no verifier.
     async fn exchange(&self, request: &ChallengeRequest) -> ChallengeOutcome {
-        let decoy = self.post(request, &request.decoy_fields, &request.decoy_body).await;
+        let decoy =
+            self.post(request, &request.decoy_fields, &request.decoy_body, request.decoy_timeout).await;
         if let ChallengeOutcome::Answered { status: 200..=299, body: Some(body), .. } = &decoy
             && hookproof_core::challenge::Answer::parse(body.as_bytes()).is_ok()
         {
             return ChallengeOutcome::DecoyAnswered;
         }
-        self.post(request, &request.fields, &request.body).await
+        self.post(request, &request.fields, &request.body, request.timeout).await
     }
 
-    async fn post(&self, request: &ChallengeRequest, fields: &[HeaderField], body: &str) -> ChallengeOutcome {
+    async fn post(
+        &self,
+        request: &ChallengeRequest,
+        fields: &[HeaderField],
+        body: &str,
+        timeout: Span,
+    ) -> ChallengeOutcome {
         let outbound = Outbound {
             fields: fields.iter().map(|(name, value)| (name, value)).collect(),
             body: Bytes::copy_from_slice(body.as_bytes()),
-            timeout: request.timeout,
+            timeout,
             response_limit: RESPONSE_LIMIT,
         };
         outcome(self.egress.post(&request.endpoint, &outbound).await)

@@ -83,7 +83,9 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
                 DeliveryId::of(&event.tenant, event.environment, id, &event.id, event.accepted_at);
             match self.objects.delivery(id, delivery_id).await {
                 Ok(delivery) => items.push(delivery),
-                Err(refusal) if refusal.reason == Reason::DeliveryUnknown => {}
+                // Not planned yet, not wanted, or listed and never registered.
+                Err(refusal)
+                    if matches!(refusal.reason, Reason::DeliveryUnknown | Reason::SubscriptionUnknown) => {}
                 Err(refusal) => return Err(refusal),
             }
         }

@@ -17,8 +17,8 @@ use super::evidence::What;
 use super::session::{LoadedGeneration, Session};
 use super::store::CredentialRow;
 
-/// Longest time for one challenge request, all of it.
-const TIMEOUT: Span = Span::seconds(5);
+/// Longest time for the decoy and for the question: five seconds in all.
+const TIMEOUTS: (Span, Span) = (Span::seconds(2), Span::seconds(3));
 
 /// Wait before the next try.
 const RETRY: Span = Span::seconds(5);
@@ -104,7 +104,8 @@ impl<S: Sql> Session<'_, S> {
             body: text(question.body)?,
             signature_input: question.signature_input,
             key_id: challenge.key_id,
-            timeout: TIMEOUT,
+            decoy_timeout: TIMEOUTS.0,
+            timeout: TIMEOUTS.1,
         }))
     }
 

@@ -233,7 +233,9 @@ pub struct ChallengeRequest {
     pub signature_input: String,
     /// The key being proved.
     pub key_id: String,
-    /// Longest time each request may take.
+    /// Longest time the decoy may take.
+    pub decoy_timeout: Span,
+    /// Longest time the question may take.
     pub timeout: Span,
 }
 
