@@ -15,6 +15,7 @@ use hookproof_authority::subscription::{
     AskAuthority, Authority, ChallengeOutcome, ChallengeRequest, HeaderField,
 };
 use hookproof_core::Refusal;
+use hookproof_core::challenge::Answer;
 use hookproof_core::id::SubscriptionId;
 use hookproof_core::time::Span;
 use hookproof_ports::{Ask, Egress, Journal, Line, Outbound, Resolver, Sent, Transport};
@@ -71,16 +72,22 @@ impl<O: Ask<Authority>, R: Resolver, T: Transport, J: Journal> Challenger<O, R, 
         Ok(())
     }
 
-    /// The decoy first: an endpoint that answers it as if it were genuine has no verifier.
+    /// The decoy first: an endpoint that answers it as if it were genuine has no verifier. One that did not
+    /// answer at all has refused nothing, so the question is not asked either.
     async fn exchange(&self, request: &ChallengeRequest) -> ChallengeOutcome {
         let decoy =
             self.post(request, &request.decoy_fields, &request.decoy_body, request.decoy_timeout).await;
-        if let ChallengeOutcome::Answered { status: 200..=299, body: Some(body), .. } = &decoy
-            && hookproof_core::challenge::Answer::parse(body.as_bytes()).is_ok()
-        {
-            return ChallengeOutcome::DecoyAnswered;
+        match &decoy {
+            ChallengeOutcome::Failed { .. } | ChallengeOutcome::Answered { status: 500.., .. } => decoy,
+            ChallengeOutcome::Answered { status: 200..=299, body: Some(body), .. }
+                if Answer::parse(body.as_bytes()).is_ok() =>
+            {
+                ChallengeOutcome::DecoyAnswered
+            }
+            ChallengeOutcome::Answered { .. } | ChallengeOutcome::DecoyAnswered => {
+                self.post(request, &request.fields, &request.body, request.timeout).await
+            }
         }
-        self.post(request, &request.fields, &request.body, request.timeout).await
     }
 
     async fn post(

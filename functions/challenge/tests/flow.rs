@@ -109,6 +109,20 @@ fn a_subscriber_that_verifies_is_activated() {
 }
 
 #[test]
+fn an_endpoint_that_has_not_refused_the_decoy_is_not_asked_the_question() {
+    let failures: [(fn() -> Answer, &str); 2] = [
+        (|| Err(TransportFailure::Unknown), "transport.unknown"),
+        (|| Ok(reply(503)), "challenge.no_answer"),
+    ];
+    for (fails, reason) in failures {
+        let case = Case::new(Setup::default());
+        case.endpoint.always(move |_| fails());
+        case.run();
+        assert_eq!((case.failure().as_deref(), case.endpoint.got().len()), (Some(reason), 1));
+    }
+}
+
+#[test]
 fn the_decoy_goes_first_and_cannot_be_told_by_its_look() {
     let case = Case::new(Setup::default());
     case.endpoint.always(case.receiver());

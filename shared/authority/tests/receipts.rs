@@ -166,8 +166,12 @@ fn a_contradiction_is_kept_apart_and_overwrites_nothing() {
 fn another_digest_is_a_conflict_even_when_it_comes_first() {
     let case = Case::accepted(Contract::Ed25519);
     let wrong = Receipt { payload_digest: Digest::of(b"x"), ..case.receipt("op", ReceiptResult::Applied) };
-    let outcome = case.send(&wrong).unwrap();
-    assert!(matches!(outcome, ReceiptOutcome::Quarantined { reason: Reason::ReceiptConflict }));
+    // Again and again, and kept once.
+    for _ in 0..3 {
+        let outcome = case.send(&wrong).unwrap();
+        assert!(matches!(outcome, ReceiptOutcome::Quarantined { reason: Reason::ReceiptConflict }));
+    }
+    assert_eq!(case.world.disk.dump()["quarantine"].len(), 1);
     assert_eq!((case.state().as_str(), case.tier()), ("ENDPOINT_ACCEPTED", "PENDING".into()));
 }
 

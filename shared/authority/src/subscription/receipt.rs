@@ -131,6 +131,10 @@ impl<S: Sql> Session<'_, S> {
         receipt_digest: Digest,
         body: &str,
     ) -> Result<ReceiptOutcome, Refusal> {
+        // The same contradiction again is the same row: repeating it does not fill the store.
+        if self.tables.is_quarantined(&row.delivery.id, body).await? {
+            return Ok(ReceiptOutcome::Quarantined { reason });
+        }
         let delivery_id = row.delivery.id.clone();
         self.record(What::ReceiptConflict { delivery_id: delivery_id.clone(), reason, receipt_digest })
             .await?;

@@ -301,6 +301,12 @@ impl<S: Sql> Tables<'_, S> {
         Ok(entries)
     }
 
+    pub(super) async fn is_quarantined(&self, id: &DeliveryId, body: &str) -> Result<bool, Refusal> {
+        let statement =
+            "SELECT seq FROM quarantine WHERE subscription = ? AND delivery_id = ? AND body = ? LIMIT 1";
+        Ok(!self.query(statement, vec![id.as_str().into(), body.into()]).await?.is_empty())
+    }
+
     pub(super) async fn quarantine(
         &self,
         seq: u64,
