@@ -259,7 +259,7 @@ fn outcome_of(number: u8) -> Outcome {
     }
 }
 
-/// The table of domain §6 with the rows decisions 11 adds.
+/// Every way between two states, late settles and receipts included.
 fn is_legal(from: &str, to: &str, claimed: bool, step: &Step) -> bool {
     let receipt = matches!(step, Step::Receipt(..));
     match (from, to) {

@@ -144,19 +144,6 @@ fn what_was_waiting_when_its_generation_was_suspended_is_held_too() {
 }
 
 #[test]
-#[ignore = "no command leads from SUSPENDED to PENDING_CHALLENGE yet (domain §2)"]
-fn a_suspended_generation_that_is_active_again_sends_what_was_held() {
-    let (world, party, claimed) = claimed();
-    world.settle(&party, &claimed, answered(410)).unwrap();
-    let held = world.event("evt-held");
-    world.plan(&party, std::slice::from_ref(&held));
-    now(world.objects.request_challenge(&party.id)).unwrap();
-    let request = world.issue(&party).unwrap();
-    assert_eq!(world.judge(&party, &request, &party.answer(&world, &request)), Ok(None));
-    assert_eq!(world.claim_due(&party).len(), 1);
-}
-
-#[test]
 fn a_lease_that_runs_out_is_unknown_and_the_same_delivery_is_sent_again() {
     let (world, party, lost) = claimed();
     assert_eq!(world.alarm(party.id.as_str()), Some(lost.lease_until));
