@@ -60,6 +60,7 @@ pub fn test(workspace: &Workspace, progress: &Progress) -> bool {
                 cargo_tests(tools, progress, "end to end on workerd", &arguments, &["--test-threads=1"])
             });
         }
+        stage(&mut stages, progress, "Spin's components", || spin_tests(tools, progress));
     }
     conclude(&stages, progress)
 }
@@ -127,12 +128,42 @@ fn cargo_tests(
     let mut cargo: Command = tools.command("cargo");
     cargo.args(["test", "--no-fail-fast"]).args(arguments).arg("--").args(harness);
     cargo.env(BUILD_READY, "1");
-    let outcome = progress.run(title, &tools.workspace().logs(), &mut cargo);
-    let count = count(&log_file(&tools.workspace().logs(), title));
+    counted(progress, tools.workspace(), title, &mut cargo)
+}
+
+/// Runs tests and counts them from their log; a run that fails without a failing test is an error.
+fn counted(progress: &Progress, workspace: &Workspace, title: &str, cargo: &mut Command) -> Result<Count> {
+    let outcome = progress.run(title, &workspace.logs(), cargo);
+    let count = count(&log_file(&workspace.logs(), title));
     match outcome {
         Err(error) if count.failed == 0 => Err(error),
         Ok(_) | Err(_) => Ok(count),
     }
+}
+
+/// Builds the five components and runs them under the host in tests/spin, a package of its own.
+fn spin_tests(tools: &Tools, progress: &Progress) -> Result<Count> {
+    let workspace = tools.workspace();
+    let artifacts = workspace.wasm_target().join("wasm32-wasip2/release");
+    let mut build = tools.wasm_command("cargo");
+    build.args(["build", "--release", "--target", "wasm32-wasip2"]);
+    build.args(Function::ALL.map(|function| format!("--package={}", function.package())));
+    build.env("CARGO_TARGET_DIR", workspace.wasm_target());
+    progress.run("components", &workspace.logs(), &mut build)?;
+    let title = "Spin's components";
+    let mut cargo = tools.command("cargo");
+    cargo.args([
+        "test",
+        "--no-fail-fast",
+        "--manifest-path",
+        "tests/spin/Cargo.toml",
+        "--",
+        "--test-threads=1",
+    ]);
+    // Outside the clone: a host made of wasmtime takes minutes to build and seldom changes.
+    cargo.env("CARGO_TARGET_DIR", workspace.cache().join("spin-target"));
+    cargo.env("HOOKPROOF_SPIN_ARTIFACTS", artifacts);
+    counted(progress, workspace, title, &mut cargo)
 }
 
 fn count(log: &Path) -> Count {

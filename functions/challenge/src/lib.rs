@@ -6,6 +6,8 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+#[cfg(target_os = "wasi")]
+mod spin;
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 mod workers;
 

@@ -14,6 +14,8 @@ mod subscriptions;
 mod tenants;
 mod terms;
 
+#[cfg(target_os = "wasi")]
+mod spin;
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 mod workers;
 

@@ -9,6 +9,8 @@
 mod attempt;
 mod fresh;
 
+#[cfg(target_os = "wasi")]
+mod spin;
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 mod workers;
 

@@ -8,6 +8,8 @@
 
 mod http;
 
+#[cfg(target_os = "wasi")]
+mod spin;
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 mod workers;
 

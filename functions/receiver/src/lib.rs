@@ -19,6 +19,8 @@ mod http;
 mod intake;
 mod join;
 
+#[cfg(target_os = "wasi")]
+mod spin;
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 mod workers;
 
