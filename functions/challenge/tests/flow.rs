@@ -110,13 +110,10 @@ fn a_subscriber_that_verifies_is_activated() {
 
 #[test]
 fn an_endpoint_that_has_not_refused_the_decoy_is_not_asked_the_question() {
-    let failures: [(fn() -> Answer, &str); 2] = [
-        (|| Err(TransportFailure::Unknown), "transport.unknown"),
-        (|| Ok(reply(503)), "challenge.no_answer"),
-    ];
-    for (fails, reason) in failures {
+    let silent: Answer = Err(TransportFailure::Unknown);
+    for (fails, reason) in [(silent, "transport.unknown"), (Ok(reply(503)), "challenge.no_answer")] {
         let case = Case::new(Setup::default());
-        case.endpoint.always(move |_| fails());
+        case.endpoint.always(move |_| fails.clone());
         case.run();
         assert_eq!((case.failure().as_deref(), case.endpoint.got().len()), (Some(reason), 1));
     }

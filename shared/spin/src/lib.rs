@@ -3,7 +3,7 @@
 //! Traps this crate keeps away from everybody else: SQLite tells of a failure only in the future behind
 //! the rows, its journal is neither WAL nor `synchronous=FULL` unless told to, outbound HTTP waits ten
 //! minutes unless told otherwise, statics are shared by every request of an instance, and nothing wakes a
-//! component but a request: queues are rows, and [`tick`] works them off.
+//! component but a request: queues are rows, and `tick` works them off.
 
 #![cfg(target_os = "wasi")]
 #![warn(missing_docs)]
