@@ -35,6 +35,9 @@ pub struct Challenger<O, R, T, J> {
     pub journal: J,
 }
 
+/// Challenges of one subscription in one go: one that serves or comes back, and one that is staged.
+const AT_ONCE: usize = 2;
+
 impl<O: Ask<Authority>, R: Resolver, T: Transport, J: Journal> Challenger<O, R, T, J> {
     /// Works off a batch of messages; a doubled one finds nothing due.
     pub async fn run(&self, messages: Vec<ChallengeDue>) {
@@ -53,8 +56,16 @@ impl<O: Ask<Authority>, R: Resolver, T: Transport, J: Journal> Challenger<O, R, 
         }
     }
 
+    /// Asks until nothing is due: two generations may wait at the same time.
     async fn challenge(&self, subscription: &SubscriptionId) -> Result<(), Refusal> {
-        let Some(request) = self.objects.issue_challenge(subscription).await? else { return Ok(()) };
+        for _ in 0..AT_ONCE {
+            let Some(request) = self.objects.issue_challenge(subscription).await? else { return Ok(()) };
+            self.ask(subscription, *request).await?;
+        }
+        Ok(())
+    }
+
+    async fn ask(&self, subscription: &SubscriptionId, request: ChallengeRequest) -> Result<(), Refusal> {
         self.journal.record(&Line {
             event: "challenge sent",
             subscription: Some(subscription.as_str()),

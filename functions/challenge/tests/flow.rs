@@ -231,7 +231,7 @@ fn a_failed_try_is_made_again_and_the_third_is_the_last() {
     *down.borrow_mut() = false;
     case.next();
     assert_eq!((case.world.state(&case.party).as_str(), case.failure()), ("ACTIVE", None));
-    assert_eq!(case.world.alarm(case.party.id.as_str()), None);
+    assert!(case.world.is_idle(&case.party));
 }
 
 #[test]

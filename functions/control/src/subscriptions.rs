@@ -51,6 +51,7 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
             environment: caller.environment(),
             terms,
             signing,
+            expires_at: None,
         };
         self.objects.list(caller.tenant(), caller.environment(), listing).await?;
         let registered = self.objects.register(&id, registration).await?;

@@ -102,8 +102,9 @@ impl Case {
             let known: Vec<&serde_json::Value> = view["attempts"].as_array().unwrap().iter().collect();
             assert!(known.iter().all(|attempt| attempt["settled"].is_object()), "lost at {lost_at}: {view}");
         }
-        let left = self.world.disk.rows("SELECT key FROM alarm");
-        assert!(left.is_empty(), "lost at {lost_at}: {left:?}");
+        let soon = self.world.now() + Span::days(20);
+        let left = self.world.disk.rows(&format!("SELECT key FROM alarm WHERE due < {}", soon.millis()));
+        assert!(left.is_empty(), "lost at {lost_at}: {left:?}; only the periodic challenge is far away");
     }
 }
 

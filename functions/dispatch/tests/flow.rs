@@ -285,7 +285,7 @@ fn more_than_one_claim_takes_is_sent_by_the_timer() {
     case.run(&batch);
     assert_eq!(case.endpoint.got().len(), 6);
     assert!(batch.iter().all(|fresh| case.unanswered(fresh) == 0), "the authority knows all of them");
-    while case.world.alarm(case.party.id.as_str()).is_some() {
+    while !case.world.is_idle(&case.party) {
         case.next();
     }
     assert_eq!(case.endpoint.got().len(), 20);

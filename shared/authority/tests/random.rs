@@ -8,15 +8,20 @@ mod support;
 use std::collections::BTreeMap;
 
 use hookproof_authority::message::EventRef;
-use hookproof_authority::subscription::{AskAuthority, ChallengeRequest, Claimed, Planned, Wake};
+use hookproof_authority::subscription::{
+    AskAuthority, ChallengeRequest, ChangeRequest, Claimed, Planned, Wake,
+};
 use hookproof_core::evidence::{ChainScope, Head, verify};
+use hookproof_core::id::Generation;
 use hookproof_core::ledger::{Delivery, Outcome};
 use hookproof_core::receipt::ReceiptResult;
 use hookproof_core::retry::Policy;
+use hookproof_core::subscription::{Change, GenerationRecord, OldGenerations, SuspendReason};
 use hookproof_core::time::{Span, Timestamp};
 use hookproof_ports::FromRow;
 use proptest::prelude::*;
 use support::ledger::{answered, attempted};
+use support::party::url;
 use support::{Party, Setup, World, now};
 
 #[derive(Clone, Debug)]
@@ -30,6 +35,10 @@ enum Step {
     Judge(bool),
     Advance(u32),
     Ring,
+    Pause,
+    Resume,
+    Move(u8),
+    Revoke(bool),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -43,6 +52,10 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => any::<bool>().prop_map(Step::Judge),
         5 => prop_oneof![0u32..3_000, 3_000u32..30_000, 30_000u32..900_000].prop_map(Step::Advance),
         6 => Just(Step::Ring),
+        1 => Just(Step::Pause),
+        1 => Just(Step::Resume),
+        1 => (0u8..4).prop_map(Step::Move),
+        1 => prop::bool::weighted(0.2).prop_filter("rare", |rare| *rare).prop_map(Step::Revoke),
     ];
     prop::collection::vec(step, 1..60)
 }
@@ -57,6 +70,10 @@ struct Model {
     armed: Option<Timestamp>,
     deliveries: BTreeMap<String, Delivery>,
     state: String,
+    /// Who answers for later generations.
+    parties: BTreeMap<Generation, Party>,
+    /// What each generation was made with.
+    endpoints: BTreeMap<Generation, String>,
 }
 
 impl Model {
@@ -72,7 +89,18 @@ impl Model {
         let party = if active { world.active(setup) } else { world.register(setup) };
         let (armed, state) = (world.alarm(party.id.as_str()), world.state(&party));
         let (events, deliveries) = (BTreeMap::new(), BTreeMap::new());
-        Self { world, party, events, claims: Vec::new(), challenge: None, armed, deliveries, state }
+        Self {
+            world,
+            party,
+            events,
+            claims: Vec::new(),
+            challenge: None,
+            armed,
+            deliveries,
+            state,
+            parties: BTreeMap::new(),
+            endpoints: BTreeMap::new(),
+        }
     }
 
     /// Runs a step and checks that what must always hold still holds.
@@ -81,15 +109,21 @@ impl Model {
         let claims = self.claims.len();
         let announced = self.step(step);
         let changed = self.world.disk.dump() != before;
-        let due = self.due();
-        // Announced work is announced again after a minute; that alone may lie behind what is due.
-        let earliest = if announced { Some(self.world.now() + Span::seconds(60)) } else { None };
-        let expected = if changed { due.map(|due| due.max(earliest.unwrap_or(due))) } else { self.armed };
+        let (due, now) = (self.due(), self.world.now());
+        let expected = if announced {
+            // Announced work is announced again after a minute, unless something else is due before.
+            let again = now + Span::seconds(60);
+            Some(self.due_after(now).map_or(again, |due| due.min(again)))
+        } else if changed {
+            due
+        } else {
+            self.armed
+        };
         self.armed = self.world.alarm(self.party.id.as_str());
         assert_eq!(self.armed, expected, "{step:?}: due is {due:?}");
         self.check_head();
         self.check_deliveries(step);
-        self.check_state(self.claims.len() > claims);
+        self.check_state(claims);
     }
 
     fn step(&mut self, step: &Step) -> bool {
@@ -116,10 +150,12 @@ impl Model {
             }
             Step::Receipt(which, what) => {
                 if let Some(claimed) = pick(&self.claims, *which) {
+                    let party = answering(&self.parties, party, claimed);
                     let results = [ReceiptResult::Applied, ReceiptResult::Ignored, ReceiptResult::Rejected];
                     let (operation, result) = (format!("op-{}", what / 3), results[usize::from(what % 3)]);
                     let receipt = party.receipt(world, &attempted(claimed), &operation, result);
-                    world.confirm(party, party.signed(world, &receipt)).unwrap();
+                    // Refused once its generation's keys are retired.
+                    drop(world.confirm(party, party.signed(world, &receipt)));
                 }
             }
             // Refused once it is suspended.
@@ -131,11 +167,32 @@ impl Model {
             }
             Step::Judge(right) => {
                 if let Some(request) = self.challenge.take() {
-                    let fresh = world.now() < proof_ends(&request);
-                    let answer =
-                        if *right && fresh { party.answer(world, &request) } else { "{}".to_owned() };
+                    let (fresh, generation) = proof_of(&request);
+                    let party = self.parties.get(&generation).unwrap_or(party);
+                    let answer = if *right && world.now() < fresh {
+                        party.answer(world, &request)
+                    } else {
+                        "{}".to_owned()
+                    };
                     world.judge(party, &request, &answer).unwrap();
                 }
+            }
+            // Refused where the state forbids it.
+            Step::Pause => drop(now(world.objects.suspend(&party.id, SuspendReason::Operator))),
+            Step::Resume => drop(now(world.objects.resume(&party.id))),
+            Step::Move(which) => {
+                let endpoint = Some(url(&format!("https://hooks.example.com/{which}")));
+                let change = Change { endpoint, ..Change::default() };
+                let asked = ChangeRequest { change, ..ChangeRequest::default() };
+                if let Ok(changed) = now(world.objects.change(&party.id, asked))
+                    && let Some(number) = changed.generation
+                {
+                    self.parties.insert(number, Party::changed(party, &changed));
+                }
+            }
+            Step::Revoke(drain) => {
+                let registered = if *drain { OldGenerations::Drain } else { OldGenerations::Quarantine };
+                drop(now(world.objects.revoke(&party.id, None, registered)));
             }
             Step::Advance(millis) => drop(world.clock.advance(Span::millis(i64::from(*millis)))),
             Step::Ring => {
@@ -152,10 +209,21 @@ impl Model {
 
     /// When something is due, as the tables say it.
     fn due(&self) -> Option<Timestamp> {
-        let statement = "SELECT min(at) FROM (SELECT due AS at FROM delivery WHERE due IS NOT NULL
-            UNION ALL SELECT challenge_due FROM generation WHERE challenge_due IS NOT NULL)";
-        let millis = self.world.disk.rows(statement)[0].optional_integer(0).unwrap();
-        millis.map(Timestamp::from_millis)
+        self.due_after(Timestamp::from_unix(0))
+    }
+
+    fn due_after(&self, after: Timestamp) -> Option<Timestamp> {
+        let mut all: Vec<Timestamp> = Vec::new();
+        for statement in ["SELECT due FROM delivery", "SELECT challenge_due FROM generation"] {
+            let rows = self.world.disk.rows(statement);
+            let times = rows.iter().filter_map(|row| row.optional_integer(0).unwrap());
+            all.extend(times.map(Timestamp::from_millis));
+        }
+        for row in self.world.disk.rows("SELECT record FROM generation") {
+            let record: GenerationRecord = serde_json::from_str(row.text(0).unwrap()).unwrap();
+            all.extend(record.state.drains_until());
+        }
+        all.into_iter().filter(|&due| due > after).min()
     }
 
     fn check_head(&self) {
@@ -174,7 +242,9 @@ impl Model {
             let record: serde_json::Value = serde_json::from_str(row.text(0).unwrap()).unwrap();
             let after: Delivery = serde_json::from_value(record["delivery"].clone()).unwrap();
             assert_eq!(row.text(1).unwrap(), after.state.name());
-            assert_eq!(row.optional_integer(2).unwrap(), after.due.map(Timestamp::millis));
+            // The column is the truth: a whole generation is hurried by it.
+            let mut after = after;
+            after.due = row.optional_integer(2).unwrap().map(Timestamp::from_millis);
             let numbers: Vec<u32> = after.attempts.iter().map(|attempt| attempt.number).collect();
             assert_eq!(numbers, (1..=after.attempt).collect::<Vec<_>>());
             let before = self.deliveries.insert(after.id.to_string(), after.clone());
@@ -199,15 +269,42 @@ impl Model {
         }
     }
 
-    fn check_state(&mut self, claimed: bool) {
-        let state = self.world.state(&self.party);
+    /// The state shown moves by the table, generations never change what they bind, and whatever was claimed
+    /// goes to its own generation's endpoint.
+    fn check_state(&mut self, claims: usize) {
+        let view = self.world.view(&self.party);
+        let state = view["state"].as_str().unwrap().to_owned();
         let legal = match (self.state.as_str(), state.as_str()) {
             (before, after) if before == after => true,
-            ("PENDING_CHALLENGE", "ACTIVE") | ("ACTIVE", "SUSPENDED") => true,
+            ("PENDING_CHALLENGE", "ACTIVE" | "REVOKED") | ("ACTIVE", "SUSPENDED" | "REVOKED") => true,
+            ("SUSPENDED", "PENDING_CHALLENGE" | "REVOKED" | "ACTIVE") => true,
             _ => false,
         };
         assert!(legal, "{} to {state}", self.state);
-        assert!(!claimed || self.state == "ACTIVE", "claimed while {}", self.state);
+        let generations = view["generations"].as_array().unwrap();
+        let numbers: Vec<_> = generations.iter().map(|g| g["generation"].as_u64().unwrap()).collect();
+        assert!(numbers.windows(2).all(|pair| pair[0] > pair[1]), "newest first, none twice");
+        assert!(self.endpoints.len() <= numbers.len(), "none is forgotten");
+        let mut sendable = Vec::new();
+        for generation in generations {
+            let number = Generation(generation["generation"].as_u64().unwrap());
+            let endpoint = generation["endpoint"].as_str().unwrap().to_owned();
+            let kept = self.endpoints.entry(number).or_insert_with(|| endpoint.clone());
+            assert_eq!(*kept, endpoint, "what a generation binds never changes");
+            let drains = generation["until"].is_string();
+            if drains || generation["state"] == "ACTIVE" {
+                sendable.push(number);
+            }
+        }
+        let serving =
+            generations.iter().filter(|g| g["served_from"].is_string() && g["served_until"].is_null());
+        assert!(serving.count() <= 1, "at most one generation serves");
+        for claimed in &self.claims[claims..] {
+            let number = claimed.fields.iter().find(|(name, _)| name == "webhook-generation").unwrap();
+            let number = Generation(number.1.parse().unwrap());
+            assert!(sendable.contains(&number), "claimed under generation {number} while {state}");
+            assert_eq!(claimed.endpoint.as_str(), self.endpoints[&number], "to its own endpoint");
+        }
         self.state = state;
     }
 
@@ -215,6 +312,9 @@ impl Model {
     fn finish(&mut self) {
         for _ in 0..400 {
             let Some(due) = self.world.alarm(self.party.id.as_str()) else { break };
+            if due - self.world.now() > Span::days(20) {
+                break;
+            }
             self.world.clock.advance_to(due);
             self.armed = self.world.alarm(self.party.id.as_str());
             for step in [Step::Ring, Step::Issue, Step::Judge(true), Step::ClaimDue] {
@@ -231,13 +331,21 @@ impl Model {
             let ended = ["ENDPOINT_ACCEPTED", "APPLICATION_CONFIRMED", "DEAD_LETTER"];
             assert!(ended.contains(&delivery.state.name()), "{delivery:?} is stuck");
         }
-        assert_eq!(self.due(), None);
+        let recheck = self.world.now() + Span::days(20);
+        assert!(self.due().is_none_or(|due| due > recheck), "only the next periodic challenge is left");
     }
 }
 
-fn proof_ends(request: &ChallengeRequest) -> Timestamp {
+/// Until when a challenge can be answered, and for which generation.
+fn proof_of(request: &ChallengeRequest) -> (Timestamp, Generation) {
     let body: serde_json::Value = serde_json::from_str(&request.body).unwrap();
-    serde_json::from_value(body["expires_at"].clone()).unwrap()
+    let ends = serde_json::from_value(body["expires_at"].clone()).unwrap();
+    (ends, Generation(body["generation"].as_u64().unwrap()))
+}
+
+fn answering<'a>(parties: &'a BTreeMap<Generation, Party>, first: &'a Party, claimed: &Claimed) -> &'a Party {
+    let generation = claimed.fields.iter().find(|(name, _)| name == "webhook-generation").unwrap();
+    parties.get(&Generation(generation.1.parse().unwrap())).unwrap_or(first)
 }
 
 fn pick(claims: &[Claimed], which: u8) -> Option<&Claimed> {
@@ -266,6 +374,7 @@ fn is_legal(from: &str, to: &str, claimed: bool, step: &Step) -> bool {
         // A lost lease may be stepped over and the delivery claimed again by one command.
         ("DISPATCHING", "DISPATCHING") => true,
         (from, to) if from == to => !claimed,
+        // Its generation ended while it was on the wire.
         ("PLANNED" | "RETRYABLE" | "UNKNOWN_TRANSPORT", "DISPATCHING") => claimed,
         ("PLANNED" | "RETRYABLE" | "UNKNOWN_TRANSPORT" | "DISPATCHING", "DEAD_LETTER") => !claimed,
         ("DISPATCHING", "RETRYABLE" | "UNKNOWN_TRANSPORT") => !claimed,

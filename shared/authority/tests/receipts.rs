@@ -101,7 +101,7 @@ fn a_receipt_during_dispatch_confirms_and_a_later_500_is_only_kept() {
     case.send(&case.receipt("op", ReceiptResult::Applied)).unwrap();
     let view = case.world.delivery(&case.party, &case.it.delivery_id);
     assert_eq!((&view["state"], &view["basis"]), (&"APPLICATION_CONFIRMED".into(), &"receipt".into()));
-    assert_eq!(case.world.alarm(case.party.id.as_str()), None);
+    assert!(case.world.is_idle(&case.party));
     let settled = case.world.settle(&case.party, &case.claimed, answered(500)).unwrap();
     assert_eq!((settled.state.as_str(), settled.status), ("APPLICATION_CONFIRMED", Some(500)));
 }
@@ -119,7 +119,7 @@ fn a_receipt_ends_what_was_retried_unknown_or_dead() {
         case.send(&case.receipt("op", ReceiptResult::Applied)).unwrap();
         let view = case.world.delivery(&case.party, &case.it.delivery_id);
         assert_eq!((&view["state"], &view["basis"]), (&"APPLICATION_CONFIRMED".into(), &"receipt".into()));
-        assert_eq!(case.world.alarm(case.party.id.as_str()), None, "nothing is tried again");
+        assert!(case.world.is_idle(&case.party), "nothing is tried again");
         assert!(case.world.claim_due(&case.party).is_empty());
     }
 }

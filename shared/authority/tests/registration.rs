@@ -112,7 +112,7 @@ fn an_unknown_id_is_answered_unknown_writes_nothing_and_arms_nothing() {
     );
     let commands = [
         Command::Describe,
-        Command::RequestChallenge,
+        Command::RequestChallenge { consent: None },
         Command::IssueChallenge,
         Command::JudgeChallenge { challenge_id, outcome: ChallengeOutcome::DecoyAnswered },
         Command::PlanAndClaim { items: vec![PlanItem { event }] },

@@ -90,6 +90,8 @@ reasons! {
     EventTooOld = "event.too_old", 409;
     /// No such event here.
     EventUnknown = "event.unknown", 404;
+    /// The generation is past its expiry.
+    GenerationExpired = "generation.expired", 409;
     /// The delivery's own generation may not be sent to.
     GenerationNotServing = "generation.not_serving", 409;
     /// The generation was revoked.
@@ -108,6 +110,8 @@ reasons! {
     InternalSqlPending = "internal.sql_pending", 500;
     /// The store failed.
     InternalStore = "internal.store", 503;
+    /// The holder of the subscriber's old key has not agreed to its replacement.
+    KeyChangeUnproved = "key.change_unproved", 409;
     /// The key may not be used now.
     KeyNotUsable = "key.not_usable", 401;
     /// The key is one of ours, or a published test key.
@@ -120,6 +124,8 @@ reasons! {
     LeaseStale = "lease.stale", 409;
     /// The path is served, but not under this method.
     MethodNotAllowed = "method.not_allowed", 405;
+    /// The resource is not at the generation and revision the request expects.
+    PreconditionFailed = "precondition.failed", 412;
     /// The receipt contradicts one already recorded: another payload digest.
     ReceiptConflict = "receipt.conflict", 409;
     /// The receipt arrived before any attempt was made.
@@ -130,8 +136,14 @@ reasons! {
     ReceiptNotContracted = "receipt.not_contracted", 409;
     /// The receipt is not about the attempt it names.
     ReceiptUnbound = "receipt.unbound", 401;
+    /// What was shown is not the recovery credential.
+    RecoveryRefused = "recovery.refused", 403;
+    /// Only the recovery credential leads on from here.
+    RecoveryRequired = "recovery.required", 409;
     /// The endpoint answered 3xx; it is never followed.
     RedirectRefused = "redirect_refused", 409;
+    /// A subscription's region never changes; register another one there.
+    RegionImmutable = "region.immutable", 409;
     /// The request's method or path is not served here.
     RouteUnknown = "route.unknown", 404;
     /// The scope of the token does not cover the route.

@@ -7,7 +7,7 @@ use hookproof_core::digest::Digest;
 use hookproof_core::id::{ChallengeId, Generation};
 use hookproof_core::keys::{Purpose as KeyPurpose, derive};
 use hookproof_core::signature::{Alg, Fields, Message, SigningKey, VerifyKey, profile, sign, thumbprint};
-use hookproof_core::subscription::{GenerationState, ReceiptContract};
+use hookproof_core::subscription::{GenerationState, ReceiptContract, SuspendReason};
 use hookproof_core::time::Span;
 use hookproof_core::{Reason, Refusal, base64};
 use hookproof_ports::{Sql, random};
@@ -23,6 +23,12 @@ const TIMEOUTS: (Span, Span) = (Span::seconds(2), Span::seconds(3));
 /// Wait before the next try.
 const RETRY: Span = Span::seconds(5);
 
+/// Until what serves has to prove itself again.
+const RECHECK: Span = Span::days(30);
+
+/// Wait before the next try of that: an outage of minutes must not suspend anybody.
+const RECHECK_RETRY: Span = Span::hours(1);
+
 /// How long a judged answer may be on its way before the try counts as failed.
 const PATIENCE: Span = Span::seconds(60);
 
@@ -34,41 +40,59 @@ struct Signed {
 }
 
 impl<S: Sql> Session<'_, S> {
-    /// Makes a challenge due for the generation that waits for one.
-    pub(super) async fn request_challenge(&mut self) -> Result<Described, Refusal> {
-        let waiting = self.generations.iter().find(|g| g.record.state == GenerationState::PendingChallenge);
-        let (now, outstanding) = (self.now(), self.tables.challenge().await?.is_some());
-        match waiting.cloned() {
-            // Its answer may be on the way; another one would take its place.
-            Some(it) if outstanding && it.challenge_due.is_some_and(|due| due > now) => {}
-            Some(mut it) => {
-                it.record.challenge_tries = 0;
-                it.record.last_challenge_failure = None;
-                it.challenge_due = Some(now);
-                self.save_generation(it).await?;
-            }
+    /// Makes a challenge due for every generation that waits for one.
+    pub(super) async fn request_challenge(&mut self, consent: Option<&str>) -> Result<Described, Refusal> {
+        self.refuse_before_recovery()?;
+        if let Some(signature) = consent {
+            self.consent(signature).await?;
+        }
+        self.refuse_without_consent()?;
+        let pending =
+            |g: &&LoadedGeneration| matches!(g.record.state, GenerationState::PendingChallenge { .. });
+        let waiting: Vec<_> = self.generations.iter().filter(pending).cloned().collect();
+        if waiting.is_empty() {
             // Asking again once it is active changes nothing: the call is idempotent.
-            None if matches!(
-                self.shown()?.record.state,
-                GenerationState::Active { .. } | GenerationState::Rotating { .. }
-            ) => {}
-            None => {
-                let words =
-                    format!("a {} subscription takes no challenge", self.shown()?.record.state.name());
-                return Err(Refusal::new(Reason::StateForbids, words));
-            }
+            return match &self.shown()?.record.state {
+                GenerationState::Active { .. } | GenerationState::Rotating { .. } => self.describe().await,
+                GenerationState::PendingChallenge { .. }
+                | GenerationState::Suspended { .. }
+                | GenerationState::Draining { .. }
+                | GenerationState::Closed { .. }
+                | GenerationState::Revoked { .. }
+                | GenerationState::Expired { .. } => {
+                    let words =
+                        format!("a {} subscription takes no challenge", self.shown()?.record.state.name());
+                    Err(Refusal::new(Reason::StateForbids, words))
+                }
+            };
+        }
+        for generation in waiting {
+            self.make_challenge_due(generation).await?;
         }
         self.describe().await
+    }
+
+    async fn make_challenge_due(&mut self, mut generation: LoadedGeneration) -> Result<(), Refusal> {
+        let now = self.now();
+        let outstanding = self.tables.challenge(generation.record.generation).await?.is_some();
+        // Its answer may be on the way; another one would take its place.
+        if outstanding && generation.challenge_due.is_some_and(|due| due > now) {
+            return Ok(());
+        }
+        generation.record.challenge_tries = 0;
+        generation.record.last_challenge_failure = None;
+        generation.challenge_due = Some(now);
+        self.save_generation(generation).await
     }
 
     /// Draws and signs the challenge that is due; `None` when none is (a doubled or late message).
     pub(super) async fn issue_challenge(&mut self) -> Result<Option<ChallengeRequest>, Refusal> {
         let now = self.now();
-        let due = self.generations.iter().find(|g| {
-            g.record.state == GenerationState::PendingChallenge
-                && g.challenge_due.is_some_and(|due| due <= now)
-        });
-        let Some(mut generation) = due.cloned() else { return Ok(None) };
+        let due = |g: &&LoadedGeneration| {
+            g.challenge_due.is_some_and(|due| due <= now) && g.record.challenge_purpose().is_some()
+        };
+        let Some(mut generation) = self.generations.iter().find(due).cloned() else { return Ok(None) };
+        let purpose = generation.record.challenge_purpose().ok_or(Reason::InternalCorrupt)?;
         if generation.record.challenge_tries >= TRIES {
             generation.challenge_due = None;
             self.save_generation(generation).await?;
@@ -79,8 +103,8 @@ impl<S: Sql> Session<'_, S> {
         let row =
             credentials.iter().find(|row| row.credential.signs_challenges()).ok_or(Reason::KeyNotUsable)?;
         let key = self.open_signing_key(&generation, row)?;
-        let (challenge, question) = self.draw(&generation, row, &key)?;
-        let (_, decoy) = self.draw(&generation, row, &key)?;
+        let (challenge, question) = self.draw(&generation, purpose, row, &key)?;
+        let (_, decoy) = self.draw(&generation, purpose, row, &key)?;
         let nonce_of_decoy = nonce_in(&decoy.body)?;
         self.tables.put_challenge(&challenge).await?;
         generation.record.challenge_tries += 1;
@@ -112,6 +136,7 @@ impl<S: Sql> Session<'_, S> {
     fn draw(
         &self,
         generation: &LoadedGeneration,
+        purpose: Purpose,
         row: &CredentialRow,
         key: &SigningKey,
     ) -> Result<(Challenge, Signed), Refusal> {
@@ -127,9 +152,12 @@ impl<S: Sql> Session<'_, S> {
                 (Alg::HmacSha256, row.credential.key_id.clone())
             }
         };
+        // The first challenge after a change of key is the one that the old key consented to.
+        let agreed = record.key_change.as_ref().filter(|_| record.challenge_tries == 0);
+        let id = agreed.map(|change| change.challenge_id.clone());
         let draft = Challenge {
-            id: ChallengeId::mint(&self.authority.id_key, now, random(entropy)),
-            purpose: Purpose::Activate,
+            id: id.unwrap_or_else(|| ChallengeId::mint(&self.authority.id_key, now, random(entropy))),
+            purpose,
             scope: scope.clone(),
             endpoint_digest: record.terms.endpoint.digest(),
             nonce: String::new(),
@@ -196,40 +224,68 @@ impl<S: Sql> Session<'_, S> {
         id: &ChallengeId,
         outcome: ChallengeOutcome,
     ) -> Result<Option<Reason>, Refusal> {
-        let outstanding = self.tables.challenge().await?.filter(|challenge| challenge.id == *id);
-        let Some(challenge) = outstanding else { return Ok(Some(Reason::ChallengeConsumed)) };
+        let Some(challenge) = self.tables.challenge_by_id(id).await? else {
+            return Ok(Some(Reason::ChallengeConsumed));
+        };
         if !self.tables.consume_challenge(id).await? {
             return Ok(Some(Reason::ChallengeConsumed));
         }
         let number = challenge.scope.generation;
-        let mut generation = self.generation(number)?.clone();
-        let verdict = self.verdict(&generation, &challenge, outcome).await?;
-        let reason = match verdict {
-            Ok(proved) => match generation.record.state.clone().activate(proved, self.now()) {
-                Ok(active) => {
-                    generation.record.state = active;
-                    generation.record.last_challenge_failure = None;
-                    generation.challenge_due = None;
-                    None
-                }
-                Err(reason) => Some(reason),
-            },
-            Err(reason) => Some(reason),
+        let generation = self.generation(number)?.clone();
+        let before = generation.record.state.clone();
+        let verdict = match self.verdict(&generation, &challenge, outcome).await? {
+            Ok(proved) => before.clone().activate(proved, self.now()),
+            Err(reason) => Err(reason),
         };
-        if let Some(reason) = reason {
-            generation.record.last_challenge_failure = Some(reason);
-            let again = generation.record.challenge_tries < TRIES
-                && generation.record.state == GenerationState::PendingChallenge;
-            generation.challenge_due = again.then(|| self.now() + RETRY);
-        }
-        let state = generation.record.state.name().to_owned();
-        self.save_generation(generation).await?;
+        let reason = verdict.as_ref().err().copied();
         self.record(What::ChallengeJudged { challenge_id: id.clone(), generation: number, reason }).await?;
-        if reason.is_none() {
-            self.record(What::GenerationState { generation: number, state }).await?;
-            self.tables.release(number, self.now()).await?;
+        match verdict {
+            Ok(active) => self.proved(generation, active).await?,
+            Err(reason) => self.not_proved(generation, reason).await?,
         }
         Ok(reason)
+    }
+
+    async fn proved(
+        &mut self,
+        mut generation: LoadedGeneration,
+        active: GenerationState,
+    ) -> Result<(), Refusal> {
+        let number = generation.record.generation;
+        generation.record.challenge_tries = 0;
+        generation.record.last_challenge_failure = None;
+        generation.challenge_due = Some(self.now() + RECHECK);
+        self.move_generation(generation, active).await?;
+        self.supersede(number).await
+    }
+
+    /// A try failed. A generation that waits is asked again soon, one that serves later; when its tries are
+    /// used up, the first needs a new request and the second is suspended.
+    pub(super) async fn not_proved(
+        &mut self,
+        mut generation: LoadedGeneration,
+        reason: Reason,
+    ) -> Result<(), Refusal> {
+        generation.record.last_challenge_failure = Some(reason);
+        let again = generation.record.challenge_tries < TRIES;
+        let (number, serves) =
+            (generation.record.generation, matches!(generation.record.state, GenerationState::Active { .. }));
+        let wait = match &generation.record.state {
+            GenerationState::PendingChallenge { .. } => Some(RETRY),
+            GenerationState::Active { .. } => Some(RECHECK_RETRY),
+            GenerationState::Rotating { .. }
+            | GenerationState::Suspended { .. }
+            | GenerationState::Draining { .. }
+            | GenerationState::Closed { .. }
+            | GenerationState::Revoked { .. }
+            | GenerationState::Expired { .. } => None,
+        };
+        generation.challenge_due = wait.filter(|_| again).map(|wait| self.now() + wait);
+        self.save_generation(generation).await?;
+        if serves && !again {
+            self.suspend(number, SuspendReason::RecheckFailed).await?;
+        }
+        Ok(())
     }
 
     async fn verdict(

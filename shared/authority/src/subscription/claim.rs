@@ -5,7 +5,7 @@ use hookproof_core::id::DeliveryId;
 use hookproof_core::ledger::{Claim, Delivery, Lease, Payload, State};
 use hookproof_core::signature::{Fields, Message, SigningKey, profile, sign};
 use hookproof_core::subscription::{GenerationState, Hold, admit};
-use hookproof_core::time::{Span, Timestamp};
+use hookproof_core::time::Span;
 use hookproof_core::{Reason, Refusal, base64};
 use hookproof_ports::{Sql, random};
 
@@ -98,11 +98,19 @@ impl<S: Sql> Session<'_, S> {
 
     /// The delivery an event becomes, under the generation that served when it was accepted.
     fn plan_new(&self, event: &EventRef, id: DeliveryId) -> Result<Result<DeliveryRow, Reason>, Refusal> {
-        let served = self
-            .generations
-            .iter()
-            .find(|g| serving_since(&g.record.state).is_some_and(|since| since <= event.accepted_at));
+        let served = self.generations.iter().find(|g| g.record.served_at(event.accepted_at));
         let Some(generation) = served else { return Ok(Err(Reason::GenerationNotServing)) };
+        // It registers nothing more, even for events from before its end.
+        match &generation.record.state {
+            GenerationState::Revoked { .. } => return Ok(Err(Reason::GenerationRevoked)),
+            GenerationState::Expired { .. } => return Ok(Err(Reason::GenerationExpired)),
+            GenerationState::PendingChallenge { .. }
+            | GenerationState::Active { .. }
+            | GenerationState::Rotating { .. }
+            | GenerationState::Suspended { .. }
+            | GenerationState::Draining { .. }
+            | GenerationState::Closed { .. } => {}
+        }
         if !generation.record.terms.wants(&event.r#type, &event.api_version) {
             return Ok(Err(Reason::StateForbids));
         }
@@ -279,21 +287,6 @@ fn waiting_or_settled(delivery: &Delivery) -> Planned {
         | State::EndpointAccepted { .. }
         | State::ApplicationConfirmed { .. }
         | State::DeadLetter { .. } => Planned::Settled { state: delivery.state.name().to_owned() },
-    }
-}
-
-/// Since when a generation has served, or none if it never did.
-fn serving_since(state: &GenerationState) -> Option<Timestamp> {
-    match state {
-        GenerationState::Active { activated_at } | GenerationState::Rotating { activated_at } => {
-            Some(*activated_at)
-        }
-        GenerationState::Suspended { since, .. } => Some(*since),
-        GenerationState::PendingChallenge
-        | GenerationState::Draining { .. }
-        | GenerationState::Closed { .. }
-        | GenerationState::Revoked { .. }
-        | GenerationState::Expired { .. } => None,
     }
 }
 

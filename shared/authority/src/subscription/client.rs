@@ -2,15 +2,18 @@
 //! those it uses and of no others.
 
 use hookproof_core::id::{ChallengeId, DeliveryId, SubscriptionId};
+use hookproof_core::subscription::{OldGenerations, SuspendReason};
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::Ask;
 use serde_json::value::RawValue;
 
 use super::Authority;
+use super::change::{ChangeRequest, Changed};
 use super::command::{
     ChallengeOutcome, ChallengeRequest, Claimed, Command, Described, Page, PlanItem, Planned, SettleItem,
     Standing,
 };
+use super::lifecycle::Expected;
 use super::receipt::{ReceiptOutcome, ReceiptRequest};
 use super::register::{Registered, Registration};
 
@@ -27,9 +30,48 @@ pub trait AskAuthority: Ask<Authority> {
         self.ask(id.as_str(), Command::Describe).await
     }
 
+    /// Changes the subscription.
+    async fn change(&self, id: &SubscriptionId, asked: ChangeRequest) -> Result<Changed, Refusal> {
+        self.ask(id.as_str(), Command::Change(Box::new(asked))).await
+    }
+
+    /// Suspends what serves.
+    async fn suspend(&self, id: &SubscriptionId, reason: SuspendReason) -> Result<Described, Refusal> {
+        self.ask(id.as_str(), Command::Suspend { reason }).await
+    }
+
+    /// Brings a suspended generation back.
+    async fn resume(&self, id: &SubscriptionId) -> Result<Described, Refusal> {
+        self.ask(id.as_str(), Command::Resume).await
+    }
+
+    /// Brings back what only the recovery credential can.
+    async fn recover(&self, id: &SubscriptionId, credential: String) -> Result<Changed, Refusal> {
+        self.ask(id.as_str(), Command::Recover { credential }).await
+    }
+
+    /// Ends the subscription.
+    async fn revoke(
+        &self,
+        id: &SubscriptionId,
+        expected: Option<Expected>,
+        registered: OldGenerations,
+    ) -> Result<Described, Refusal> {
+        self.ask(id.as_str(), Command::Revoke { expected, registered }).await
+    }
+
     /// Asks for a challenge.
     async fn request_challenge(&self, id: &SubscriptionId) -> Result<Described, Refusal> {
-        self.ask(id.as_str(), Command::RequestChallenge).await
+        self.ask(id.as_str(), Command::RequestChallenge { consent: None }).await
+    }
+
+    /// Asks for a challenge and shows the old subscriber key's consent to its replacement.
+    async fn consent_and_challenge(
+        &self,
+        id: &SubscriptionId,
+        signature: String,
+    ) -> Result<Described, Refusal> {
+        self.ask(id.as_str(), Command::RequestChallenge { consent: Some(signature) }).await
     }
 
     /// The challenge that is due, if one is.

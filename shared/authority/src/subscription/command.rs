@@ -4,10 +4,13 @@ use hookproof_core::Reason;
 use hookproof_core::endpoint::{EgressAssurance, EndpointUrl};
 use hookproof_core::id::{ChallengeId, DeliveryId, Environment, EventId, SubscriptionId, TenantId};
 use hookproof_core::ledger::Outcome;
+use hookproof_core::subscription::{OldGenerations, SuspendReason};
 use hookproof_core::time::{Span, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::change::{ChangeRequest, Changed};
+use super::lifecycle::Expected;
 use super::receipt::{ReceiptOutcome, ReceiptRequest};
 use super::register::{Registered, Registration};
 use crate::message::EventRef;
@@ -20,8 +23,32 @@ pub enum Command {
     Register(Box<Registration>),
     /// Reads the subscription.
     Describe,
-    /// Asks for a challenge of the generation that waits for one; resets its tries.
-    RequestChallenge,
+    /// Changes the subscription; what binds stages the next generation.
+    Change(Box<ChangeRequest>),
+    /// Suspends what serves; also pause.
+    Suspend {
+        /// Why.
+        reason: SuspendReason,
+    },
+    /// Brings a suspended generation back; it is challenged at once.
+    Resume,
+    /// Brings back what only the recovery credential can.
+    Recover {
+        /// The credential.
+        credential: String,
+    },
+    /// Ends the subscription.
+    Revoke {
+        /// Only if the subscription is there.
+        expected: Option<Expected>,
+        /// What becomes of deliveries that are registered already.
+        registered: OldGenerations,
+    },
+    /// Asks for a challenge of the generations that wait for one; resets their tries.
+    RequestChallenge {
+        /// The old subscriber key's consent to its replacement, base64url.
+        consent: Option<String>,
+    },
     /// Draws and signs the challenge that is due, if one is.
     IssueChallenge,
     /// Judges what came back, and activates on a proof.
@@ -70,8 +97,10 @@ pub enum Command {
 pub enum Reply {
     /// To `Register`.
     Registered(Box<Registered>),
-    /// To `Describe` and `RequestChallenge`.
+    /// To `Describe`, `Suspend`, `Resume`, `Revoke` and `RequestChallenge`.
     Subscription(Box<Described>),
+    /// To `Change` and `Recover`.
+    Changed(Box<Changed>),
     /// To `IssueChallenge`: what to send, or nothing.
     Challenge(Option<Box<ChallengeRequest>>),
     /// To `JudgeChallenge`: why it failed, or nothing when it proved.

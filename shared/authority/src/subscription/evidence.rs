@@ -11,6 +11,7 @@ use hookproof_core::id::{ChallengeId, DeliveryId, EventId, Generation};
 use hookproof_core::keys::KeyGeneration;
 use hookproof_core::ledger::Outcome;
 use hookproof_core::receipt::{Assurance, ReceiptResult};
+use hookproof_core::subscription::SuspendReason;
 use hookproof_core::{Refusal, base64};
 use hookproof_ports::Sql;
 use serde::{Deserialize, Serialize};
@@ -60,6 +61,30 @@ pub enum What {
         generation: Generation,
         /// To what.
         state: String,
+        /// Why it is suspended, or was.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<SuspendReason>,
+    },
+    /// The next generation was staged beside the one that serves.
+    Staged {
+        /// Which.
+        generation: Generation,
+        /// Digest of its endpoint.
+        endpoint_digest: Digest,
+        /// Its first key.
+        key_id: String,
+    },
+    /// The recovery credential was used; the generation has a new key.
+    Recovered {
+        /// Which.
+        generation: Generation,
+        /// Its key from now on.
+        key_id: String,
+    },
+    /// Something changed that makes no new generation.
+    Revised {
+        /// The revision afterwards.
+        revision: u64,
     },
     /// An attempt was made durable and signed.
     Claimed {

@@ -4,24 +4,29 @@
 //! leaves is finished header values. A revocation that has committed is therefore final.
 
 mod challenge;
+mod change;
 mod claim;
 mod client;
 mod command;
 mod evidence;
+mod lifecycle;
 mod query;
 mod receipt;
+mod recovery;
 mod register;
 mod session;
 mod settle;
 mod store;
 mod wake;
 
+pub use change::{ChangeRequest, Changed};
 pub use client::AskAuthority;
 pub use command::{
     ChallengeOutcome, ChallengeRequest, Claimed, Command, Described, HeaderField, Page, PlanItem, Planned,
     Reply, SettleItem, Standing, Wake,
 };
 pub use evidence::{Bundle, What};
+pub use lifecycle::Expected;
 pub use query::{AttemptView, DeliveryView, GenerationView, StateView, SubscriptionView};
 pub use receipt::{ReceiptOutcome, ReceiptRequest};
 pub use register::{Registered, Registration, SigningAlg};
@@ -66,7 +71,18 @@ impl Aggregate for Authority {
         let reply = match command {
             Command::Register(_) => return Err(hookproof_core::Reason::InternalCorrupt.into()),
             Command::Describe => Reply::Subscription(Box::new(session.describe().await?)),
-            Command::RequestChallenge => Reply::Subscription(Box::new(session.request_challenge().await?)),
+            Command::Change(asked) => Reply::Changed(Box::new(session.change(*asked).await?)),
+            Command::Suspend { reason } => {
+                Reply::Subscription(Box::new(session.suspend_serving(reason).await?))
+            }
+            Command::Resume => Reply::Subscription(Box::new(session.resume().await?)),
+            Command::Recover { credential } => Reply::Changed(Box::new(session.recover(&credential).await?)),
+            Command::Revoke { expected, registered } => {
+                Reply::Subscription(Box::new(session.revoke(expected, registered).await?))
+            }
+            Command::RequestChallenge { consent } => {
+                Reply::Subscription(Box::new(session.request_challenge(consent.as_deref()).await?))
+            }
             Command::IssueChallenge => Reply::Challenge(session.issue_challenge().await?.map(Box::new)),
             Command::JudgeChallenge { challenge_id, outcome } => {
                 Reply::ChallengeJudged(session.judge_challenge(&challenge_id, outcome).await?)

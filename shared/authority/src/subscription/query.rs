@@ -5,7 +5,9 @@ use hookproof_core::endpoint::EndpointUrl;
 use hookproof_core::id::{DeliveryId, Environment, EventId, Generation, SubscriptionId, TenantId};
 use hookproof_core::keys::Credential;
 use hookproof_core::ledger::{Application, ApplicationTier, Attempt, Basis, State};
-use hookproof_core::subscription::{GenerationState, Owner, ReceiptContract, TopicPattern};
+use hookproof_core::subscription::{
+    GenerationState, KeyChange, OldGenerations, Owner, ReceiptContract, TopicPattern,
+};
 use hookproof_core::time::Timestamp;
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::Sql;
@@ -40,6 +42,9 @@ pub struct SubscriptionView {
     pub region: String,
     /// When it was registered.
     pub created_at: Timestamp,
+    /// When it ends by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
     /// All generations, newest first.
     pub generations: Vec<GenerationView>,
 }
@@ -68,11 +73,27 @@ pub struct GenerationView {
     pub owner: Owner,
     /// The retry policy's name.
     pub retry_policy: String,
+    /// What becomes of its deliveries when the next generation takes over.
+    pub old_generations: OldGenerations,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Since when events are planned under it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub served_from: Option<Timestamp>,
+    /// Until when they were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub served_until: Option<Timestamp>,
     /// Challenges sent since the last request.
     pub challenge_tries: u32,
     /// Why the last failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_challenge_failure: Option<Reason>,
+    /// When the next challenge is due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_challenge_at: Option<Timestamp>,
+    /// The change of the subscriber's key that the old key has to agree to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_change: Option<KeyChange>,
     /// Its credentials' public part.
     pub keys: Vec<Credential>,
 }
@@ -169,11 +190,16 @@ impl<S: Sql> Session<'_, S> {
             environment: record.environment,
             revision: record.revision,
             state: shown.state.name().to_owned(),
-            generation: shown.generation,
+            generation: if matches!(shown.state, GenerationState::Revoked { .. }) {
+                record.last_generation
+            } else {
+                shown.generation
+            },
             issuer: self.authority.issuer.clone(),
             receipts_url: self.authority.receipts_url.clone(),
             region: record.region.clone(),
             created_at: record.created_at,
+            expires_at: record.expires_at,
             generations,
         };
         Ok(Described {
@@ -281,8 +307,14 @@ fn generation_view(generation: &LoadedGeneration, keys: Vec<Credential>) -> Gene
         receipt: record.terms.receipt.clone(),
         owner: record.terms.owner.clone(),
         retry_policy: record.terms.retry.name.clone(),
+        old_generations: record.terms.old_generations,
+        created_at: record.created_at,
+        served_from: record.served_from,
+        served_until: record.served_until,
         challenge_tries: record.challenge_tries,
         last_challenge_failure: record.last_challenge_failure,
+        next_challenge_at: generation.challenge_due,
+        key_change: record.key_change.clone(),
         keys,
     }
 }

@@ -10,14 +10,15 @@ use hookproof_core::id::{Environment, Generation, Scope, SubscriptionId, TenantI
 use hookproof_core::keys::{Binding, Credential, CredentialState, KeyGeneration};
 use hookproof_core::secret::Secret;
 use hookproof_core::signature::{Alg, SigningKey, thumbprint};
-use hookproof_core::subscription::{GenerationRecord, GenerationState, Terms};
-use hookproof_core::tuple::Tuple;
+use hookproof_core::subscription::{GenerationRecord, Terms};
+use hookproof_core::time::Timestamp;
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Commit, Context, Sql, random};
 use serde::{Deserialize, Serialize};
 
 use super::command::Described;
 use super::evidence::What;
+use super::recovery::new_recovery_credential;
 use super::session::{LoadedGeneration, Session};
 use super::store::{CredentialRow, HeadRow, Record, Tables};
 use super::{Authority, Reply};
@@ -34,6 +35,15 @@ pub enum SigningAlg {
     HmacSha256,
 }
 
+impl SigningAlg {
+    pub(super) fn of(alg: Alg) -> Self {
+        match alg {
+            Alg::Ed25519 => Self::Ed25519,
+            Alg::HmacSha256 => Self::HmacSha256,
+        }
+    }
+}
+
 /// What a registration needs. The terms were parsed and vetted before.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Registration {
@@ -45,6 +55,9 @@ pub struct Registration {
     pub terms: Terms,
     /// How it signs.
     pub signing: SigningAlg,
+    /// When it ends by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
 }
 
 /// The answer to a registration.
@@ -125,10 +138,7 @@ impl Authority {
         asked: &Registration,
         registration_digest: Digest,
     ) -> Result<Made, Refusal> {
-        let recovery = format!("hp_recovery_{}", base64::url(&random::<32>(context.entropy)));
-        let recovery_digest = Digest(
-            Tuple::new("hookproof-recovery-v1").field(subscription.as_str()).field(&recovery).sha256(),
-        );
+        let (recovery, recovery_digest) = new_recovery_credential(context.entropy, subscription);
         let record = Record {
             tenant: asked.tenant.clone(),
             environment: asked.environment,
@@ -137,16 +147,11 @@ impl Authority {
             registration_digest,
             recovery_digest,
             revision: 1,
+            last_generation: Generation::FIRST,
+            expires_at: asked.expires_at,
         };
         tables.put_head(&HeadRow { record, chain: Head::EMPTY, alarm: None }).await?;
-        let generation = GenerationRecord {
-            generation: Generation::FIRST,
-            state: GenerationState::PendingChallenge,
-            terms: asked.terms.clone(),
-            created_at: context.now,
-            challenge_tries: 0,
-            last_challenge_failure: None,
-        };
+        let generation = GenerationRecord::staged(Generation::FIRST, asked.terms.clone(), context.now);
         tables.put_generation(&generation, None).await?;
         let scope = Scope {
             issuer: self.issuer.clone(),
@@ -161,7 +166,7 @@ impl Authority {
     }
 
     /// Draws a credential and seals it for its own row.
-    fn new_credential(
+    pub(super) fn new_credential(
         &self,
         context: &Context<'_>,
         scope: &Scope,

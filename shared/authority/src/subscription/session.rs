@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use hookproof_core::evidence::{ChainScope, Entry};
 use hookproof_core::id::{Generation, Scope, SubscriptionId};
-use hookproof_core::subscription::{GenerationRecord, GenerationState};
+use hookproof_core::subscription::GenerationRecord;
 use hookproof_core::time::{Span, Timestamp};
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Alarm, Commit, Context, Sql};
@@ -74,8 +74,17 @@ impl<S: Sql> Session<'_, S> {
 
     /// The generation that serves, else the newest: what the subscription's own state shows.
     pub(super) fn shown(&self) -> Result<&LoadedGeneration, Refusal> {
-        let serving = self.generations.iter().find(|g| is_serving(&g.record.state));
-        serving.or_else(|| self.generations.first()).ok_or_else(|| Reason::InternalCorrupt.into())
+        self.serving().or_else(|| self.generations.first()).ok_or_else(|| Reason::InternalCorrupt.into())
+    }
+
+    /// The generation that serves, or would if it were not suspended.
+    pub(super) fn serving(&self) -> Option<&LoadedGeneration> {
+        self.generations.iter().find(|g| g.record.state.serves())
+    }
+
+    /// The generation that waits for its first proof.
+    pub(super) fn staged(&self) -> Option<&LoadedGeneration> {
+        self.generations.iter().find(|g| g.record.state.is_staged())
     }
 
     pub(super) fn generation(&self, generation: Generation) -> Result<&LoadedGeneration, Refusal> {
@@ -83,11 +92,14 @@ impl<S: Sql> Session<'_, S> {
         found.ok_or_else(|| Reason::InternalCorrupt.into())
     }
 
-    /// Replaces a generation in memory and in its table.
+    /// Replaces a generation, or adds one that is newer than all, in memory and in its table.
     pub(super) async fn save_generation(&mut self, changed: LoadedGeneration) -> Result<(), Refusal> {
         self.tables.put_generation(&changed.record, changed.challenge_due).await?;
-        let slot = self.generations.iter_mut().find(|g| g.record.generation == changed.record.generation);
-        *slot.ok_or(Reason::InternalCorrupt)? = changed;
+        let number = changed.record.generation;
+        match self.generations.iter_mut().find(|g| g.record.generation == number) {
+            Some(slot) => *slot = changed,
+            None => self.generations.insert(0, changed),
+        }
         self.head.record.revision += 1;
         self.changed = true;
         Ok(())
@@ -115,20 +127,36 @@ impl<S: Sql> Session<'_, S> {
 
     /// Ends a command: the timer follows what is due, and the head row is written once.
     pub(super) async fn commit(self, reply: Reply) -> Result<Commit<Reply>, Refusal> {
-        let due = if self.changed { self.tables.next_due().await? } else { self.head.alarm };
+        let due = if self.changed { self.next_due(None).await? } else { self.head.alarm };
         self.finish(reply, due).await
     }
 
-    /// Ends a wake-up: what was just announced is announced again only after [`REPEAT`].
+    /// Ends a wake-up: what was just announced is announced again after [`REPEAT`], unless something else is
+    /// due before.
     pub(super) async fn commit_woken(self, wakes: Vec<Wake>) -> Result<Commit<Vec<Wake>>, Refusal> {
-        let earliest = self.now() + REPEAT;
-        let due = self.tables.next_due().await?;
-        let due = if wakes.is_empty() { due } else { due.map(|due| due.max(earliest)) };
+        let now = self.now();
+        let due = if wakes.is_empty() {
+            self.next_due(None).await?
+        } else {
+            let again = now + REPEAT;
+            Some(self.next_due(Some(now)).await?.map_or(again, |due| due.min(again)))
+        };
         // The timer has fired: it is set again even where the time did not change.
         let mut woken = self;
         woken.head.alarm = None;
         woken.changed = true;
         woken.finish(wakes, due).await
+    }
+
+    /// The earliest time at which something is to be done; with `after`, the earliest later than that.
+    async fn next_due(&self, after: Option<Timestamp>) -> Result<Option<Timestamp>, Refusal> {
+        let open = self.generations.iter().any(|g| !g.record.state.is_terminal());
+        let expiry = self.head.record.expires_at.filter(|_| open);
+        let challenges = self.generations.iter().filter_map(|g| g.challenge_due);
+        let drains = self.generations.iter().filter_map(|g| g.record.state.drains_until());
+        let deliveries = self.tables.next_delivery(after).await?;
+        let all = challenges.chain(drains).chain(expiry).chain(deliveries);
+        Ok(all.filter(|&due| after.is_none_or(|after| due > after)).min())
     }
 
     async fn finish<R>(mut self, reply: R, due: Option<Timestamp>) -> Result<Commit<R>, Refusal> {
@@ -142,18 +170,5 @@ impl<S: Sql> Session<'_, S> {
             self.tables.put_head(&self.head).await?;
         }
         Ok(Commit { reply, alarm })
-    }
-}
-
-fn is_serving(state: &GenerationState) -> bool {
-    match state {
-        GenerationState::Active { .. }
-        | GenerationState::Rotating { .. }
-        | GenerationState::Suspended { .. } => true,
-        GenerationState::PendingChallenge
-        | GenerationState::Draining { .. }
-        | GenerationState::Closed { .. }
-        | GenerationState::Revoked { .. }
-        | GenerationState::Expired { .. } => false,
     }
 }

@@ -1,7 +1,7 @@
 //! Settling: what came of an attempt is one commit; a 410 suspends its generation in the same one.
 
 use hookproof_core::ledger::{Outcome, Settled, State};
-use hookproof_core::subscription::SuspendReason;
+use hookproof_core::subscription::{Hold, SuspendReason, admit};
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Sql, random};
 
@@ -52,31 +52,17 @@ impl<S: Sql> Session<'_, S> {
         })?;
         let gone = delivery.state != before.state
             && matches!(&delivery.state, State::DeadLetter { reason: Reason::EndpointGone, .. });
-        let row = DeliveryRow { delivery, ..row };
+        let mut row = DeliveryRow { delivery, ..row };
+        // Its generation ended while it was on the wire: the timer, due at once, buries what would wait.
+        if matches!(admit(row.delivery.generation, &generation.record.state, self.now()), Err(Hold::Never(_)))
+        {
+            row.delivery.due = row.delivery.due.map(|_| self.now());
+        }
         self.tables.put_delivery(&row, &format!("{line}\n")).await?;
         if gone {
             self.suspend(row.delivery.generation, SuspendReason::EndpointGone).await?;
         }
         Ok(self.standing(&row))
-    }
-
-    /// Suspends a generation where its state allows it; evidence says so.
-    async fn suspend(
-        &mut self,
-        number: hookproof_core::id::Generation,
-        reason: SuspendReason,
-    ) -> Result<(), Refusal> {
-        let mut generation = self.generation(number)?.clone();
-        let Ok(suspended) = generation.record.state.clone().suspend(reason, self.now()) else {
-            return Ok(());
-        };
-        if suspended == generation.record.state {
-            return Ok(());
-        }
-        generation.record.state = suspended;
-        let state = generation.record.state.name().to_owned();
-        self.save_generation(generation).await?;
-        self.record(What::GenerationState { generation: number, state }).await
     }
 
     /// Moves on a delivery whose lease or hold ran out; anything else is returned as it was.

@@ -29,12 +29,13 @@ pub(super) const SCHEMA: &[&str] = &[
         PRIMARY KEY(subscription, generation, key_id)
     ) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS challenge(
-        subscription TEXT NOT NULL, challenge_id TEXT NOT NULL, record TEXT NOT NULL,
-        PRIMARY KEY(subscription, challenge_id)
+        subscription TEXT NOT NULL, generation INTEGER NOT NULL, challenge_id TEXT NOT NULL,
+        record TEXT NOT NULL,
+        PRIMARY KEY(subscription, generation)
     ) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS delivery(
         subscription TEXT NOT NULL, delivery_id TEXT NOT NULL, generation INTEGER NOT NULL, state TEXT NOT NULL,
-        due INTEGER, record TEXT NOT NULL, log TEXT NOT NULL,
+        due INTEGER, held INTEGER NOT NULL, record TEXT NOT NULL, log TEXT NOT NULL,
         PRIMARY KEY(subscription, delivery_id)
     ) WITHOUT ROWID",
     "CREATE INDEX IF NOT EXISTS delivery_due ON delivery(due, subscription) WHERE due IS NOT NULL",
@@ -49,7 +50,7 @@ pub(super) const SCHEMA: &[&str] = &[
     ) WITHOUT ROWID",
 ];
 
-/// What never changes about a subscription.
+/// What belongs to the subscription rather than to one of its generations.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Record {
     pub(super) tenant: TenantId,
@@ -58,7 +59,13 @@ pub(super) struct Record {
     pub(super) created_at: Timestamp,
     pub(super) registration_digest: Digest,
     pub(super) recovery_digest: Digest,
+    /// Rises with every change.
     pub(super) revision: u64,
+    /// The highest number given to a generation, or taken from one by a revocation; never used again.
+    pub(super) last_generation: Generation,
+    /// When every generation ends by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) expires_at: Option<Timestamp>,
 }
 
 /// The subscription's one row.
@@ -87,6 +94,22 @@ pub(super) struct DeliveryRow {
 pub(super) struct Tables<'a, S> {
     pub(super) sql: &'a S,
     pub(super) subscription: &'a str,
+}
+
+/// Deliveries that wait for something.
+#[derive(Clone, Copy)]
+pub(super) enum Waiting {
+    /// Those that are held because their generation is suspended.
+    Held,
+    /// All of them.
+    All,
+}
+
+/// A delivery from `record` and `due`: the column is the truth, since a whole generation is moved by it.
+fn delivery_row(row: &Row) -> Result<DeliveryRow, Refusal> {
+    let mut read: DeliveryRow = from_json(row.text(0)?)?;
+    read.delivery.due = instant(row, 1)?;
+    Ok(read)
 }
 
 fn instant(row: &Row, column: usize) -> Result<Option<Timestamp>, Refusal> {
@@ -191,18 +214,34 @@ impl<S: Sql> Tables<'_, S> {
         self.query(statement, values).await.map(|_| ())
     }
 
-    /// The outstanding challenge; at most one exists, since issuing the next removes it.
-    pub(super) async fn challenge(&self) -> Result<Option<Challenge>, Refusal> {
-        let rows = self.query("SELECT record FROM challenge WHERE subscription = ?", vec![]).await?;
+    /// The outstanding challenge of a generation; at most one exists, since issuing the next replaces it.
+    pub(super) async fn challenge(&self, generation: Generation) -> Result<Option<Challenge>, Refusal> {
+        let statement = "SELECT record FROM challenge WHERE subscription = ? AND generation = ?";
+        let rows = self.query(statement, vec![integer(generation.0)]).await?;
+        rows.first().map(|row| from_json(row.text(0)?)).transpose()
+    }
+
+    /// An outstanding challenge by its id.
+    pub(super) async fn challenge_by_id(&self, id: &ChallengeId) -> Result<Option<Challenge>, Refusal> {
+        let statement = "SELECT record FROM challenge WHERE subscription = ? AND challenge_id = ?";
+        let rows = self.query(statement, vec![id.as_str().into()]).await?;
         rows.first().map(|row| from_json(row.text(0)?)).transpose()
     }
 
     pub(super) async fn put_challenge(&self, challenge: &Challenge) -> Result<(), Refusal> {
-        self.query("DELETE FROM challenge WHERE subscription = ?", vec![]).await?;
-        let values = vec![challenge.id.as_str().into(), to_json(challenge)?.into()];
-        self.query("INSERT INTO challenge(subscription, challenge_id, record) VALUES(?, ?, ?)", values)
-            .await
-            .map(|_| ())
+        let statement =
+            "INSERT INTO challenge(subscription, generation, challenge_id, record) VALUES(?, ?, ?, ?)
+            ON CONFLICT(subscription, generation) DO UPDATE SET
+            challenge_id = excluded.challenge_id, record = excluded.record";
+        let generation = integer(challenge.scope.generation.0);
+        let values = vec![generation, challenge.id.as_str().into(), to_json(challenge)?.into()];
+        self.query(statement, values).await.map(|_| ())
+    }
+
+    /// Withdraws the outstanding challenge of a generation: its answer then finds none.
+    pub(super) async fn withdraw_challenge(&self, generation: Generation) -> Result<(), Refusal> {
+        let statement = "DELETE FROM challenge WHERE subscription = ? AND generation = ?";
+        self.query(statement, vec![integer(generation.0)]).await.map(|_| ())
     }
 
     /// Removes a challenge; true for exactly one of two callers.
@@ -213,23 +252,26 @@ impl<S: Sql> Tables<'_, S> {
     }
 
     pub(super) async fn delivery(&self, id: &DeliveryId) -> Result<Option<DeliveryRow>, Refusal> {
-        let statement = "SELECT record FROM delivery WHERE subscription = ? AND delivery_id = ?";
+        let statement = "SELECT record, due FROM delivery WHERE subscription = ? AND delivery_id = ?";
         let rows = self.query(statement, vec![id.as_str().into()]).await?;
-        rows.first().map(|row| from_json(row.text(0)?)).transpose()
+        rows.first().map(delivery_row).transpose()
     }
 
     /// Writes the delivery and appends `log`, the evidence lines of this change.
     pub(super) async fn put_delivery(&self, row: &DeliveryRow, log: &str) -> Result<(), Refusal> {
-        let statement = "INSERT INTO delivery(subscription, delivery_id, generation, state, due, record, log)
-            VALUES(?, ?, ?, ?, ?, ?, ?)
+        let statement =
+            "INSERT INTO delivery(subscription, delivery_id, generation, state, due, held, record, log)
+            VALUES(?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT(subscription, delivery_id) DO UPDATE SET
-            state = excluded.state, due = excluded.due, record = excluded.record, log = log || excluded.log";
+            state = excluded.state, due = excluded.due, held = excluded.held, record = excluded.record,
+            log = log || excluded.log";
         let delivery = &row.delivery;
         let values = vec![
             delivery.id.as_str().into(),
             integer(delivery.generation.0),
             delivery.state.name().into(),
             millis(delivery.due),
+            Value::Integer(delivery.held_since.is_some().into()),
             to_json(row)?.into(),
             log.into(),
         ];
@@ -242,9 +284,9 @@ impl<S: Sql> Tables<'_, S> {
         limit: u32,
     ) -> Result<Vec<DeliveryRow>, Refusal> {
         let statement =
-            "SELECT record FROM delivery WHERE subscription = ? AND due <= ? ORDER BY due LIMIT ?";
+            "SELECT record, due FROM delivery WHERE subscription = ? AND due <= ? ORDER BY due LIMIT ?";
         let rows = self.query(statement, vec![now.millis().into(), integer(limit.into())]).await?;
-        rows.iter().map(|row| from_json(row.text(0)?)).collect()
+        rows.iter().map(delivery_row).collect()
     }
 
     pub(super) async fn deliveries(
@@ -254,34 +296,36 @@ impl<S: Sql> Tables<'_, S> {
         limit: u32,
     ) -> Result<Vec<DeliveryRow>, Refusal> {
         let statement =
-            "SELECT record FROM delivery WHERE subscription = ?1 AND (?2 = '' OR delivery_id < ?2)
+            "SELECT record, due FROM delivery WHERE subscription = ?1 AND (?2 = '' OR delivery_id < ?2)
             AND (?3 IS NULL OR state = ?3) ORDER BY delivery_id DESC LIMIT ?4";
         let rows = self.query(statement, vec![after.into(), state.into(), integer(limit.into())]).await?;
-        rows.iter().map(|row| from_json(row.text(0)?)).collect()
+        rows.iter().map(delivery_row).collect()
     }
 
-    /// Makes held deliveries of a generation due.
-    pub(super) async fn release(&self, generation: Generation, now: Timestamp) -> Result<(), Refusal> {
-        let statement =
-            "SELECT record FROM delivery WHERE subscription = ? AND generation = ? AND due IS NOT NULL
-            AND state IN ('PLANNED', 'RETRYABLE', 'UNKNOWN_TRANSPORT')";
-        for row in self.query(statement, vec![integer(generation.0)]).await? {
-            let mut held: DeliveryRow = from_json(row.text(0)?)?;
-            held.delivery.due = held.delivery.due.map(|due| due.min(now));
-            self.put_delivery(&held, "").await?;
-        }
-        Ok(())
+    /// Makes deliveries of a generation that are held, or all that wait, due at `now`.
+    pub(super) async fn hurry(
+        &self,
+        generation: Generation,
+        which: Waiting,
+        now: Timestamp,
+    ) -> Result<(), Refusal> {
+        let held = match which {
+            Waiting::Held => " AND held = 1",
+            Waiting::All => "",
+        };
+        let statement = format!(
+            "UPDATE delivery SET due = ?3 WHERE subscription = ?1 AND generation = ?2 AND due > ?3
+            AND state IN ('PLANNED', 'RETRYABLE', 'UNKNOWN_TRANSPORT'){held}"
+        );
+        self.query(&statement, vec![integer(generation.0), now.millis().into()]).await.map(|_| ())
     }
 
-    /// The earliest time at which something is to be done.
-    pub(super) async fn next_due(&self) -> Result<Option<Timestamp>, Refusal> {
-        let deliveries = self
-            .query("SELECT min(due) FROM delivery WHERE subscription = ? AND due IS NOT NULL", vec![])
-            .await?;
-        let challenges =
-            self.query("SELECT min(challenge_due) FROM generation WHERE subscription = ?", vec![]).await?;
-        let first = |rows: &[Row]| rows.first().map_or(Ok(None), |row| instant(row, 0));
-        Ok([first(&deliveries)?, first(&challenges)?].into_iter().flatten().min())
+    /// The earliest time after `from` at which a delivery has something to be done; `from` itself is not.
+    pub(super) async fn next_delivery(&self, from: Option<Timestamp>) -> Result<Option<Timestamp>, Refusal> {
+        let statement = "SELECT min(due) FROM delivery WHERE subscription = ? AND due > ?";
+        let from = from.map_or(-1, Timestamp::millis);
+        let rows = self.query(statement, vec![from.into()]).await?;
+        rows.first().map_or(Ok(None), |row| instant(row, 0))
     }
 
     pub(super) async fn put_evidence(&self, seq: u64, entry: &str) -> Result<(), Refusal> {

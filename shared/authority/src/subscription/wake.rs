@@ -4,7 +4,7 @@
 use hookproof_core::Refusal;
 use hookproof_core::challenge::TRIES;
 use hookproof_core::ledger::State;
-use hookproof_core::subscription::{GenerationState, Hold, admit};
+use hookproof_core::subscription::{Hold, admit};
 use hookproof_core::{Reason, time::Timestamp};
 use hookproof_ports::Sql;
 
@@ -19,6 +19,8 @@ impl<S: Sql> Session<'_, S> {
     /// Runs the timer.
     pub(super) async fn wake(&mut self) -> Result<Vec<Wake>, Refusal> {
         let mut wakes = Vec::new();
+        self.expire().await?;
+        self.end_drains().await?;
         if self.wake_deliveries().await? {
             wakes.push(Wake::Deliveries(self.subscription.clone()));
         }
@@ -69,23 +71,22 @@ impl<S: Sql> Session<'_, S> {
             .collect();
         for mut generation in due {
             let number = generation.record.generation;
-            if let Some(lost) = self.tables.challenge().await?.filter(|c| c.scope.generation == number) {
+            if let Some(lost) = self.tables.challenge(number).await? {
                 self.tables.consume_challenge(&lost.id).await?;
-                generation.record.last_challenge_failure = Some(Reason::ChallengeNoAnswer);
-                let what = What::ChallengeJudged {
-                    challenge_id: lost.id,
-                    generation: number,
-                    reason: Some(Reason::ChallengeNoAnswer),
-                };
-                self.record(what).await?;
+                let reason = Some(Reason::ChallengeNoAnswer);
+                self.record(What::ChallengeJudged { challenge_id: lost.id, generation: number, reason })
+                    .await?;
+                generation.challenge_due = None;
+                self.not_proved(generation, Reason::ChallengeNoAnswer).await?;
+                continue;
             }
-            let waiting = generation.record.state == GenerationState::PendingChallenge;
-            if waiting && generation.record.challenge_tries < TRIES {
+            let takes_one = generation.record.challenge_purpose().is_some();
+            if takes_one && generation.record.challenge_tries < TRIES {
                 announced = true;
             } else {
                 generation.challenge_due = None;
+                self.save_generation(generation).await?;
             }
-            self.save_generation(generation).await?;
         }
         Ok(announced)
     }

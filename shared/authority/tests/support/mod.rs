@@ -189,6 +189,11 @@ impl World {
         Some(self.ring())
     }
 
+    /// Whether nothing but the next periodic challenge is armed.
+    pub fn is_idle(&self, party: &Party) -> bool {
+        self.alarm(party.id.as_str()).is_none_or(|at| at - self.now() > Span::days(20))
+    }
+
     /// The alarm armed for `key`.
     pub fn alarm(&self, key: &str) -> Option<Timestamp> {
         let rows = self.disk.rows(&format!("SELECT due FROM alarm WHERE key = '{key}'"));

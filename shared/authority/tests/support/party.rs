@@ -1,8 +1,8 @@
 //! A subscriber: what it registered, what it was shown, and its own receiver to verify and answer with.
 
 use hookproof_authority::subscription::{
-    AskAuthority, ChallengeOutcome, ChallengeRequest, Described, HeaderField, ReceiptRequest, Registered,
-    Registration, SigningAlg,
+    AskAuthority, ChallengeOutcome, ChallengeRequest, ChangeRequest, Changed, Described, HeaderField,
+    ReceiptRequest, Registered, Registration, SigningAlg,
 };
 use hookproof_core::base64;
 use hookproof_core::digest::Digest;
@@ -15,7 +15,8 @@ use hookproof_core::receiver::{
 use hookproof_core::retry::Policy;
 use hookproof_core::secret::Secret;
 use hookproof_core::signature::{Fields, Message, Profile, SigningKey, profile, sign};
-use hookproof_core::subscription::{OldGenerations, Owner, PROFILE_DELIVERY, ReceiptContract, Terms};
+use hookproof_core::subscription::{Change, OldGenerations, Owner, PROFILE_DELIVERY, ReceiptContract, Terms};
+use hookproof_core::time::Timestamp;
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::random;
 use serde_json::Value;
@@ -34,6 +35,8 @@ pub struct Setup {
     pub endpoint: &'static str,
     pub topics: &'static str,
     pub versions: Vec<String>,
+    pub old: OldGenerations,
+    pub expires_at: Option<Timestamp>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,6 +57,8 @@ impl Default for Setup {
             endpoint: ENDPOINT,
             topics: "invoice.*",
             versions: Vec::new(),
+            old: OldGenerations::Drain,
+            expires_at: None,
         }
     }
 }
@@ -76,10 +81,16 @@ impl Setup {
             receipt,
             owner: Owner { name: "Billing".into(), contact: "billing@example.com".into() },
             retry: self.retry.clone(),
-            old_generations: OldGenerations::Drain,
+            old_generations: self.old,
         };
         let tenant = self.tenant.clone().unwrap_or_else(|| world.tenant.clone());
-        Registration { tenant, environment: self.environment, terms, signing: self.signing }
+        Registration {
+            tenant,
+            environment: self.environment,
+            terms,
+            signing: self.signing,
+            expires_at: self.expires_at,
+        }
     }
 }
 
@@ -120,6 +131,25 @@ impl World {
         party
     }
 
+    /// Changes what binds and returns who answers for the staged generation.
+    pub fn stage(&self, party: &Party, change: Change) -> Party {
+        let asked = ChangeRequest { change, ..ChangeRequest::default() };
+        let changed = now(self.objects.change(&party.id, asked)).unwrap();
+        Party::changed(party, &changed)
+    }
+
+    /// Moves an endpoint.
+    pub fn stage_endpoint(&self, party: &Party, endpoint: &str) -> Party {
+        self.stage(party, Change { endpoint: Some(url(endpoint)), ..Change::default() })
+    }
+
+    /// Proves whatever generation of the subscription is due, as `party`.
+    pub fn prove(&self, party: &Party) {
+        now(self.objects.request_challenge(&party.id)).unwrap();
+        let request = self.issue(party).unwrap();
+        assert_eq!(self.judge(party, &request, &party.answer(self, &request)), Ok(None));
+    }
+
     pub fn issue(&self, party: &Party) -> Option<Box<ChallengeRequest>> {
         now(self.objects.issue_challenge(&party.id)).unwrap()
     }
@@ -149,10 +179,35 @@ pub fn ok(body: &str) -> ChallengeOutcome {
 }
 
 impl Party {
+    /// Who answers after a change or a recovery that showed a secret.
+    pub fn changed(before: &Self, changed: &Changed) -> Self {
+        let recovery = changed.recovery_credential.clone().unwrap_or_else(|| before.recovery.clone());
+        let secret = changed.secret.clone().unwrap();
+        let number = changed.generation.unwrap();
+        Self::of(number, before.setup.clone(), before.id.clone(), &changed.subscription, secret, recovery)
+    }
+
     fn new(setup: Setup, id: SubscriptionId, registered: &Registered) -> Self {
-        let view = view(&registered.subscription);
+        let secret = registered.secret.clone().unwrap();
+        let recovery = registered.recovery_credential.clone().unwrap();
+        Self::of(Generation::FIRST, setup, id, &registered.subscription, secret, recovery)
+    }
+
+    /// Who answers for a generation, under its newest key.
+    fn of(
+        number: Generation,
+        setup: Setup,
+        id: SubscriptionId,
+        described: &Described,
+        secret: String,
+        recovery: String,
+    ) -> Self {
+        let view = view(described);
         let text = |value: &Value| value.as_str().unwrap().to_owned();
-        let key = &view["generations"][0]["keys"][0];
+        let generations = view["generations"].as_array().unwrap();
+        let newest = generations.iter().find(|it| it["generation"] == number.0).unwrap();
+        let keys = newest["keys"].as_array().unwrap();
+        let key = keys.iter().max_by_key(|key| key["key_generation"].as_u64()).unwrap();
         let key = EntryKey {
             key_id: text(&key["key_id"]),
             alg: serde_json::from_value(key["alg"].clone()).unwrap(),
@@ -165,22 +220,21 @@ impl Party {
                 Some(ReceiptKey::Ed25519 { seed: Secret::new(RECEIPT_SEED).show_once(), generation: 1 })
             }
         };
-        let secret = registered.secret.clone().unwrap();
         let entry = Entry {
             issuer: text(&view["issuer"]),
-            tenant_id: registered.subscription.tenant_id.clone(),
-            environment: registered.subscription.environment,
+            tenant_id: described.tenant_id.clone(),
+            environment: described.environment,
             subscription_id: id.clone(),
-            generation: Generation::FIRST,
+            generation: number,
             profile: PROFILE_DELIVERY.into(),
-            public_url: url(setup.endpoint),
+            public_url: url(newest["endpoint"].as_str().unwrap()),
             keys: vec![key],
             secret: secret.clone(),
             receipts: receipt_key.map(|key| Receipts { url: url(RECEIPTS), key }),
         };
         let handler = Handler { url: url("https://app.example.com/") };
         let source = Source { handler, entries: vec![entry] };
-        Self { id, setup, secret, recovery: registered.recovery_credential.clone().unwrap(), source }
+        Self { id, setup, secret, recovery, source }
     }
 
     pub fn entry(&self) -> &Entry {

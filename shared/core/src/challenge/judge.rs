@@ -46,6 +46,14 @@ pub struct Verifier<'a> {
 #[derive(Debug)]
 pub struct Proved(());
 
+#[cfg(test)]
+impl Proved {
+    /// For tests of what a proof leads to.
+    pub(crate) fn for_tests() -> Self {
+        Self(())
+    }
+}
+
 /// Whether `body` answers `challenge` with a valid proof at `now`.
 ///
 /// An answer that gives the nonce back is an echo: it proves nothing and is named so.

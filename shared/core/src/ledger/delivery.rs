@@ -89,6 +89,9 @@ pub struct Delivery {
     /// What the subscriber's receipt said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<Application>,
+    /// Since when it has been held; that time counts to no deadline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_since: Option<Timestamp>,
     /// How far it got.
     pub state: State,
     /// When something is to be done next: an attempt, or the end of a lease or of a hold.
@@ -131,6 +134,7 @@ impl Delivery {
             round: Round::FIRST,
             attempts: Vec::new(),
             application: None,
+            held_since: None,
             state: State::Planned,
             due: Some(policy.first(accepted_at)),
         }
@@ -150,7 +154,8 @@ impl Delivery {
         }
         self.attempt += 1;
         self.round.attempts += 1;
-        self.round.started_at = self.round.started_at.or(Some(now));
+        let held = self.held_since.take().map_or(Span::ZERO, |since| now - since);
+        self.round.started_at = self.round.started_at.map(|at| at + held).or(Some(now));
         self.due = Some(claim.lease.until);
         self.attempts.push(Attempt {
             number: self.attempt,
@@ -260,10 +265,12 @@ impl Delivery {
         self
     }
 
-    /// Not to be sent while its generation is suspended: waits for it, until the hold limit.
+    /// Not to be sent while its generation is suspended: waits for it, until the hold limit. It is held from
+    /// when it was due, however late that is noticed.
     #[must_use]
     pub fn hold(mut self, now: Timestamp) -> Self {
-        let limit = self.accepted_at + HOLD_LIMIT;
+        let since = self.due.map_or(now, |due| due.min(now));
+        let limit = *self.held_since.get_or_insert(since) + HOLD_LIMIT;
         if limit <= now {
             self.bury(Reason::HoldLimit, now);
         } else {
@@ -287,6 +294,7 @@ impl Delivery {
     }
 
     fn bury(&mut self, reason: Reason, now: Timestamp) {
+        self.held_since = None;
         self.state = State::DeadLetter { at: now, reason };
         self.due = None;
     }

@@ -231,9 +231,11 @@ fn rejected_and_ignored_are_never_application_confirmed() {
 
 #[test]
 fn a_held_delivery_waits_until_the_hold_limit() {
-    let held = planned().hold(at(5));
-    assert_eq!((held.state.name(), held.due), ("PLANNED", Some(at(0) + HOLD_LIMIT)));
-    let over = planned().hold(at(0) + HOLD_LIMIT);
+    let due = planned().due.unwrap();
+    let held = planned().hold(due + Span::seconds(5));
+    assert_eq!((held.state.name(), held.due), ("PLANNED", Some(due + HOLD_LIMIT)));
+    assert_eq!(held.clone().hold(at(90)), held, "looking again does not lengthen it");
+    let over = held.hold(due + HOLD_LIMIT);
     assert!(matches!(over.state, State::DeadLetter { reason: Reason::HoldLimit, .. }));
 }
 

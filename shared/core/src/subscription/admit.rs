@@ -29,15 +29,22 @@ pub enum Hold {
 
 /// Whether a delivery of `generation`, which is in `state`, may be attempted at `now`.
 pub fn admit(generation: Generation, state: &GenerationState, now: Timestamp) -> Result<Admitted, Hold> {
+    let drains = state.drains_until().is_some_and(|until| now < until);
     match state {
         GenerationState::Active { .. } | GenerationState::Rotating { .. } => Ok(Admitted { generation }),
-        GenerationState::Draining { until } if now < *until => Ok(Admitted { generation }),
-        GenerationState::PendingChallenge | GenerationState::Suspended { .. } => Err(Hold::Held),
+        GenerationState::Draining { .. }
+        | GenerationState::Revoked { .. }
+        | GenerationState::Expired { .. }
+            if drains =>
+        {
+            Ok(Admitted { generation })
+        }
+        GenerationState::PendingChallenge { .. } | GenerationState::Suspended { .. } => Err(Hold::Held),
         GenerationState::Draining { .. } | GenerationState::Closed { .. } => {
             Err(Hold::Never(Reason::GenerationStale))
         }
         GenerationState::Revoked { .. } => Err(Hold::Never(Reason::GenerationRevoked)),
-        GenerationState::Expired { .. } => Err(Hold::Never(Reason::GenerationNotServing)),
+        GenerationState::Expired { .. } => Err(Hold::Never(Reason::GenerationExpired)),
     }
 }
 
@@ -47,27 +54,36 @@ mod tests {
     use crate::subscription::SuspendReason;
 
     #[test]
-    fn only_a_serving_generation_is_admitted() {
+    fn only_a_serving_or_draining_generation_is_admitted() {
         let now = Timestamp::from_unix(100);
+        let (earlier, later) = (Timestamp::from_unix(1), Timestamp::from_unix(101));
         let verdict = |state: GenerationState| admit(Generation(3), &state, now).map(|a| a.generation());
-        let earlier = Timestamp::from_unix(1);
-        assert_eq!(verdict(GenerationState::Active { activated_at: earlier }), Ok(Generation(3)));
-        assert_eq!(verdict(GenerationState::Rotating { activated_at: earlier }), Ok(Generation(3)));
-        assert_eq!(
-            verdict(GenerationState::Draining { until: Timestamp::from_unix(101) }),
-            Ok(Generation(3))
-        );
-        assert_eq!(
-            verdict(GenerationState::Draining { until: now }),
-            Err(Hold::Never(Reason::GenerationStale))
-        );
-        assert_eq!(verdict(GenerationState::PendingChallenge), Err(Hold::Held));
-        let suspended =
-            GenerationState::Suspended { at: now, reason: SuspendReason::Operator, since: earlier };
-        assert_eq!(verdict(suspended), Err(Hold::Held));
-        assert_eq!(
-            verdict(GenerationState::Revoked { at: now }),
-            Err(Hold::Never(Reason::GenerationRevoked))
-        );
+        let admitted = [
+            GenerationState::Active { activated_at: earlier },
+            GenerationState::Rotating { activated_at: earlier },
+            GenerationState::Draining { until: later },
+            GenerationState::Revoked { at: earlier, drain_until: Some(later) },
+            GenerationState::Expired { at: earlier, drain_until: Some(later) },
+        ];
+        for state in admitted {
+            assert_eq!(verdict(state), Ok(Generation(3)));
+        }
+        for after in [None, Some(SuspendReason::Operator)] {
+            assert_eq!(verdict(GenerationState::PendingChallenge { after }), Err(Hold::Held));
+        }
+        for reason in SuspendReason::ALL {
+            assert_eq!(verdict(GenerationState::Suspended { at: earlier, reason }), Err(Hold::Held));
+        }
+        let never = [
+            (GenerationState::Draining { until: now }, Reason::GenerationStale),
+            (GenerationState::Closed { at: earlier }, Reason::GenerationStale),
+            (GenerationState::Revoked { at: earlier, drain_until: None }, Reason::GenerationRevoked),
+            (GenerationState::Revoked { at: earlier, drain_until: Some(now) }, Reason::GenerationRevoked),
+            (GenerationState::Expired { at: earlier, drain_until: None }, Reason::GenerationExpired),
+            (GenerationState::Expired { at: earlier, drain_until: Some(now) }, Reason::GenerationExpired),
+        ];
+        for (state, reason) in never {
+            assert_eq!(verdict(state), Err(Hold::Never(reason)));
+        }
     }
 }

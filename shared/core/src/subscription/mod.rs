@@ -1,11 +1,13 @@
 //! Subscriptions: what a generation binds, the states it goes through, and who may be sent to.
 
 mod admit;
+mod change;
 mod generation;
 mod terms;
 mod topic;
 
 pub use admit::{Admitted, Hold, admit};
-pub use generation::{GenerationRecord, GenerationState, SuspendReason};
+pub use change::{Change, Expiry};
+pub use generation::{GenerationRecord, GenerationState, KeyChange, SuspendReason};
 pub use terms::{OldGenerations, Owner, PROFILE_DELIVERY, ReceiptContract, Terms};
 pub use topic::{MalformedTopic, TopicPattern};

@@ -138,3 +138,19 @@ impl Terms {
             && (self.accepted_versions.is_empty() || self.accepted_versions.iter().any(|v| v == version))
     }
 }
+
+/// Some terms.
+#[cfg(test)]
+pub(super) fn sample() -> Terms {
+    let endpoint = EndpointUrl::from_stored("https://hooks.example.com/in".to_owned());
+    Terms {
+        endpoint: endpoint.unwrap(),
+        topics: vec!["invoice.*".parse().unwrap()],
+        accepted_versions: Vec::new(),
+        profile: PROFILE_DELIVERY.to_owned(),
+        receipt: ReceiptContract::None,
+        owner: Owner { name: "Billing".to_owned(), contact: "b@example.com".to_owned() },
+        retry: Policy::preset("standard").unwrap(),
+        old_generations: OldGenerations::Drain,
+    }
+}
