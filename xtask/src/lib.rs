@@ -6,6 +6,7 @@
 
 pub mod api;
 pub mod build;
+mod cargo_tools;
 pub mod check;
 mod directions;
 pub mod drive;

@@ -48,7 +48,7 @@ enum Commands {
         #[arg(long)]
         quick: bool,
     },
-    /// Print the built Workers' sizes; fails when one is above its limit
+    /// Print the built Workers' sizes and budgets; fails when one is above its own
     Size,
 }
 
@@ -93,14 +93,14 @@ fn carry_out(command: Commands) -> Result<bool> {
             build::build(&tools, &progress, &chosen, mode(quick)).map(|()| true)
         }
         Commands::Size => {
-            let (table, within_limit) =
+            let (table, within_budgets) =
                 size::table(&size::measure(&workspace).context("Sizes are not known.")?);
             print!("{table}");
-            if within_limit {
+            if within_budgets {
                 return Ok(true);
             }
             bail!(
-                "A Worker is above its limit: `twiggy top` shows what it links; the limit is in xtask/src/size.rs."
+                "A Worker is above its budget: `twiggy top` shows what it links; the budgets are in xtask/src/size.rs."
             )
         }
     }

@@ -191,9 +191,9 @@ fn summary(line: &str) -> Option<Count> {
 }
 
 fn sizes(workspace: &Workspace, progress: &Progress) -> Result<Count> {
-    let (table, within_limit) = size::table(&size::measure(workspace)?);
+    let (table, within_budgets) = size::table(&size::measure(workspace)?);
     progress.say(&table);
-    if within_limit { Ok(Count::default()) } else { bail!("A Worker is above its limit.") }
+    if within_budgets { Ok(Count::default()) } else { bail!("A Worker is above its budget.") }
 }
 
 /// Nothing is printed after this: the count is the last line.

@@ -1,6 +1,7 @@
 //! After [`Tools::prepare`] everything needed to build and run the Workers is installed, in known versions,
 //! below the cache folder; on the second run it only looks.
 
+use crate::cargo_tools;
 use crate::node;
 use crate::process::Group;
 use crate::progress::{Progress, create};
@@ -15,8 +16,6 @@ use std::time::Instant;
 
 /// Both platforms' targets: Workers, and components for Spin.
 pub const WASM_TARGETS: [&str; 2] = ["wasm32-unknown-unknown", "wasm32-wasip2"];
-/// Follows the `worker` crate's version.
-const WORKER_BUILD: &str = "0.8.7";
 const DEBIAN_SCRIPT: &str = include_str!("wasm-rust.sh");
 
 /// The installed tools and how to call them.
@@ -47,7 +46,7 @@ impl Tools {
         let wasm_rustc = wasm_rustc(workspace, progress)?;
         let node_modules = node::install(workspace, progress)?;
         let tools = Self { workspace: workspace.clone(), node_modules, wasm_bindgen, wasm_rustc };
-        tools.install_cargo_tools(progress)?;
+        cargo_tools::install(&tools, &tools.wasm_bindgen, progress)?;
         progress.done("set-up", started.elapsed());
         Ok(tools)
     }
@@ -94,16 +93,12 @@ impl Tools {
     /// A program installed by cargo, by its command name.
     #[must_use]
     pub fn cargo_program(&self, name: &str) -> PathBuf {
-        self.cargo_tools().join("bin").join(name)
+        cargo_tools::folder(&self.workspace).join("bin").join(name)
     }
 
     /// Changes whenever a tool that shapes a build does.
     pub(crate) fn identity(&self) -> String {
-        format!("{} {WORKER_BUILD} {}", self.node_modules.display(), self.wasm_bindgen)
-    }
-
-    fn cargo_tools(&self) -> PathBuf {
-        self.workspace.cache().join("tools")
+        format!("{} {} {}", self.node_modules.display(), cargo_tools::WORKER_BUILD, self.wasm_bindgen)
     }
 
     fn path(&self, first: Option<&Path>) -> OsString {
@@ -111,53 +106,6 @@ impl Tools {
         let ours = first.map(Path::to_path_buf).into_iter().chain([self.node_modules.join(".bin")]);
         // Fails only for a folder with a colon in its name; the system's path is then the best there is.
         env::join_paths(ours.chain(env::split_paths(&system))).unwrap_or(system)
-    }
-
-    fn install_cargo_tools(&self, progress: &Progress) -> Result<()> {
-        let worker_build = self.missing("worker-build", WORKER_BUILD);
-        let wasm_bindgen = self.missing("wasm-bindgen", &self.wasm_bindgen);
-        if worker_build {
-            require_openssl()?;
-            self.cargo_install(progress, "worker-build", WORKER_BUILD, true)?;
-        }
-        if wasm_bindgen {
-            // Not `--locked`: its lock file follows later than its release, and the CLI's version is what
-            // counts.
-            self.cargo_install(progress, "wasm-bindgen-cli", &self.wasm_bindgen, false)?;
-        }
-        if worker_build || wasm_bindgen {
-            // Gigabytes that nothing reads again.
-            let _ = fs::remove_dir_all(self.install_target());
-        }
-        Ok(())
-    }
-
-    /// Asks the program itself: a folder of the right name proves nothing after an interrupted install.
-    fn missing(&self, program: &str, version: &str) -> bool {
-        let answer =
-            Command::new(self.cargo_program(program)).arg("--version").stderr(Stdio::null()).output();
-        !answer.is_ok_and(|output| {
-            String::from_utf8_lossy(&output.stdout).split_whitespace().any(|word| word == version)
-        })
-    }
-
-    fn cargo_install(&self, progress: &Progress, name: &str, version: &str, locked: bool) -> Result<()> {
-        let mut cargo = self.command("cargo");
-        // Away from the workspace: its .cargo/config.toml is not meant for these.
-        cargo.current_dir(self.workspace.cache());
-        // A debug build takes half the time and both tools run for a second or two.
-        cargo.args(["install", "--debug", "--force"]).arg(format!("{name}@{version}"));
-        if locked {
-            cargo.arg("--locked");
-        }
-        cargo.arg("--root").arg(self.cargo_tools()).env("CARGO_TARGET_DIR", self.install_target());
-        progress.run(&format!("install {name} {version}"), &self.workspace.logs(), &mut cargo)?;
-        Ok(())
-    }
-
-    /// One for both tools: they share a third of their dependencies.
-    fn install_target(&self) -> PathBuf {
-        self.workspace.cache().join("tools-target")
     }
 }
 
@@ -231,22 +179,6 @@ fn rustup_adds_targets() -> bool {
         }
     }
     false
-}
-
-/// worker-build downloads through the system's OpenSSL, though it is never asked to download here.
-fn require_openssl() -> Result<()> {
-    if !cfg!(target_os = "linux") {
-        return Ok(());
-    }
-    let found = Command::new("pkg-config").args(["--exists", "openssl"]).status().is_ok_and(|s| s.success());
-    if found || env::var_os("OPENSSL_DIR").is_some() {
-        return Ok(());
-    }
-    bail!(
-        "worker-build is compiled against OpenSSL, whose headers are not here. \
-         Install them (Debian, Ubuntu: apt-get install pkg-config libssl-dev; \
-         Fedora: dnf install pkgconf openssl-devel)."
-    )
 }
 
 /// The version of a package in the workspace's `Cargo.lock`; wasm-bindgen's CLI must be exactly that one.
