@@ -90,6 +90,7 @@ fn allowed(package: &str) -> Option<Vec<&'static str>> {
     let inner = |count| INNER.into_iter().take(count).collect();
     match package {
         "hookproof-core" => Some(inner(0)),
+        "hookproof-cli" => Some(inner(1)),
         "hookproof-ports" => Some(inner(1)),
         "hookproof-authority" => Some(inner(2)),
         "hookproof-native" | "hookproof-workers" | "hookproof-spin" => Some(inner(3)),
