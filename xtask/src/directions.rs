@@ -90,7 +90,8 @@ fn allowed(package: &str) -> Option<Vec<&'static str>> {
     let inner = |count| INNER.into_iter().take(count).collect();
     match package {
         "hookproof-core" => Some(inner(0)),
-        "hookproof-cli" => Some(inner(1)),
+        "hookproof-verify" => Some(inner(1)),
+        "hookproof-cli" => Some(vec!["hookproof-core", "hookproof-verify"]),
         "hookproof-ports" => Some(inner(1)),
         "hookproof-authority" => Some(inner(2)),
         "hookproof-native" | "hookproof-workers" | "hookproof-spin" => Some(inner(3)),
@@ -129,7 +130,7 @@ fn one_sender(workspace: &Workspace) -> Result<()> {
     for function in Function::ALL {
         find_senders(&function.worker(workspace).folder.join("src"), &mut senders)?;
     }
-    for shared in ["core", "ports", "authority"] {
+    for shared in ["core", "ports", "authority", "verify"] {
         find_senders(&workspace.root().join("shared").join(shared).join("src"), &mut senders)?;
     }
     match senders.as_slice() {
