@@ -1,8 +1,12 @@
 //! The command line as its help describes it; what clap takes here is well-formed, not yet judged.
 
+mod messages;
+
 use std::net::IpAddr;
 
 use clap::{Args, Parser, Subcommand};
+
+pub(crate) use messages::{ChallengeAnswer, Profile, Received, Sign, Verify};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -10,6 +14,8 @@ Examples:
   hookproof endpoint check --address 1.1.1.1 https://hooks.example.com/in
   hookproof address check 1.1.1.1 169.254.169.254
   hookproof endpoint check --json - < urls.txt
+  hookproof verify --entry file:entry.json --headers headers.txt --body body.json
+  hookproof help verify
 
 Exit codes:
   0  every input was accepted
@@ -39,9 +45,9 @@ Exit codes:
   1  at least one is not, or is no address
   2  the command was not used as described here, or standard input was empty";
 
-/// Judges webhook endpoints and addresses offline, with the code that Hookproof's functions run.
+/// Judges webhook endpoints, addresses and messages offline, with the code that Hookproof's functions run.
 ///
-/// No command touches the network.
+/// No command touches the network. Secrets are read from files or the environment, and never printed.
 #[derive(Debug, Parser)]
 #[command(name = "hookproof", version, arg_required_else_help = true, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -57,6 +63,13 @@ pub(crate) enum Commands {
     /// Addresses that a connection would go to
     #[command(subcommand)]
     Address(AddressCommand),
+    /// Say whether a message verifies, or exactly why not
+    Verify(Verify),
+    /// Print the headers that a sender would send with a body
+    Sign(Sign),
+    /// What a sender asks an endpoint before it sends to it
+    #[command(subcommand)]
+    Challenge(ChallengeCommand),
 }
 
 #[derive(Debug, Subcommand)]
@@ -69,6 +82,12 @@ pub(crate) enum EndpointCommand {
 pub(crate) enum AddressCommand {
     /// Say whether an address is public, or which special-purpose block it is in
     Check(AddressCheck),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ChallengeCommand {
+    /// Print the answer to a challenge that verifies
+    Answer(ChallengeAnswer),
 }
 
 #[derive(Debug, Args)]

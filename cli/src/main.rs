@@ -1,20 +1,24 @@
 //! `hookproof`: every command judges with the code that the functions run, touches no network, and
-//! reads nothing but its arguments and standard input.
+//! prints no secret.
 
 #![forbid(unsafe_code)]
 
 mod address;
 mod arguments;
+mod challenge;
 mod endpoint;
 mod inputs;
+mod material;
 mod output;
+mod sign;
 mod verdict;
+mod verify;
 
 use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use crate::arguments::{AddressCommand, Arguments, Commands, EndpointCommand};
+use crate::arguments::{AddressCommand, Arguments, ChallengeCommand, Commands, EndpointCommand};
 use crate::output::Output;
 use crate::verdict::Verdict;
 
@@ -34,6 +38,8 @@ enum Stop {
     BrokenPipe,
     /// The user has to call it otherwise; the text says how.
     Misuse(String),
+    /// What was given is well-formed and still cannot be used; the text says why.
+    Refused(String),
 }
 
 fn main() -> ExitCode {
@@ -44,6 +50,10 @@ fn main() -> ExitCode {
         Err(Stop::Misuse(what)) => {
             output::complain(&what);
             MISUSE
+        }
+        Err(Stop::Refused(why)) => {
+            output::complain(&why);
+            REFUSED
         }
     })
 }
@@ -58,6 +68,9 @@ fn carry_out(command: Commands) -> Result<bool, Stop> {
         Commands::Address(AddressCommand::Check(arguments)) => {
             judge_each(&arguments.addresses, arguments.json, address::judge)
         }
+        Commands::Verify(arguments) => verify::verify(&arguments),
+        Commands::Sign(arguments) => sign::sign(&arguments),
+        Commands::Challenge(ChallengeCommand::Answer(arguments)) => challenge::answer(&arguments),
     }
 }
 

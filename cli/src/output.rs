@@ -2,6 +2,8 @@
 
 use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write as _};
 
+use serde::Serialize;
+
 use crate::Stop;
 use crate::verdict::Verdict;
 
@@ -34,15 +36,25 @@ impl Output {
         if self.interactive { self.finish() } else { Ok(()) }
     }
 
+    /// Prints text that the reader's program is to take as it is.
+    pub(crate) fn text(&mut self, text: &str) -> Result<(), Stop> {
+        self.to.write_all(text.as_bytes()).map_err(stop)
+    }
+
+    /// A word in its colour.
+    pub(crate) fn word(&self, accepted: bool) -> String {
+        let (word, colour) = if accepted { ("accepted", GREEN) } else { ("refused ", RED) };
+        let (on, off) = if self.colours { (colour, PLAIN) } else { ("", "") };
+        format!("{on}{word}{off}")
+    }
+
     /// Everything has been printed.
     pub(crate) fn finish(&mut self) -> Result<(), Stop> {
         self.to.flush().map_err(stop)
     }
 
     fn prose(&self, verdict: &Verdict) -> String {
-        let (word, colour) = if verdict.is_accepted() { ("accepted", GREEN) } else { ("refused ", RED) };
-        let (on, off) = if self.colours { (colour, PLAIN) } else { ("", "") };
-        let mut text = format!("{on}{word}{off}  {}\n", visible(verdict.input()));
+        let mut text = format!("{}  {}\n", self.word(verdict.is_accepted()), visible(verdict.input()));
         for line in verdict.lines() {
             text.push_str("          ");
             text.push_str(&visible(&line));
@@ -52,14 +64,14 @@ impl Output {
     }
 }
 
-fn json(verdict: &Verdict) -> Result<String, Stop> {
+pub(crate) fn json(verdict: &impl Serialize) -> Result<String, Stop> {
     let text = serde_json::to_string(verdict)
         .map_err(|error| Stop::Misuse(format!("the verdict cannot be written as JSON ({error})")))?;
     Ok(text + "\n")
 }
 
 /// With control characters and direction marks escaped: an input must not steer the terminal.
-fn visible(text: &str) -> String {
+pub(crate) fn visible(text: &str) -> String {
     let steers = |c: char| {
         c.is_control()
             || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')

@@ -108,22 +108,22 @@ impl Signer {
         Ok(Self(SignKeys::Timestamped(macs(secrets)?)))
     }
 
-    /// The headers to send with `body`. The timestamped profile signs no id, but one is still required: the
-    /// body has to carry it.
+    /// The headers to send with `body`. The timestamped profile signs no id and does not look at it: there
+    /// the body has to carry it.
     pub fn sign(
         &self,
         event_id: &str,
         body: &[u8],
         now: Timestamp,
     ) -> Result<Vec<(&'static str, String)>, Failure> {
-        let id = event_id.parse().map_err(|_| compat::Fault::IdRefused)?;
+        let id = || event_id.parse().map_err(|_| compat::Fault::IdRefused);
         let now = now.unix();
         let standard = |headers: compat::StandardHeaders| {
             headers.fields().map(|(name, value)| (name, value.to_owned())).to_vec()
         };
         Ok(match &self.0 {
-            SignKeys::StandardV1(keys) => standard(compat::standard_v1::sign(keys, &id, now, body)?),
-            SignKeys::StandardV1a(keys) => standard(compat::standard_v1a::sign(keys, &id, now, body)?),
+            SignKeys::StandardV1(keys) => standard(compat::standard_v1::sign(keys, &id()?, now, body)?),
+            SignKeys::StandardV1a(keys) => standard(compat::standard_v1a::sign(keys, &id()?, now, body)?),
             SignKeys::Timestamped(keys) => {
                 vec![(compat::timestamped::FIELD, compat::timestamped::sign(keys, now, body)?)]
             }

@@ -41,6 +41,13 @@ impl<'a> Sender<'a> {
         Ok(Self { entry, key, key_id })
     }
 
+    /// As [`Sender::ed25519`], with the seed in base64url.
+    pub fn ed25519_from_text(subscriber: &'a Subscriber, seed: &str) -> Result<Self, Failure> {
+        let seed = Secret::from_base64url(seed)
+            .ok_or_else(|| Failure::new("key.length", "the seed is not base64url of 32 octets"))?;
+        Self::ed25519(subscriber, *seed.expose())
+    }
+
     /// Signs an attempt of a delivery of `envelope`, accepted and signed at `now`.
     pub fn delivery(&self, envelope: &[u8], attempt: u32, now: Timestamp) -> Result<SignedRequest, Failure> {
         let entry = self.entry;

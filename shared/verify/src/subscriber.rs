@@ -56,6 +56,11 @@ impl Subscriber {
         Ok(Self { source })
     }
 
+    /// The URL that the sender was given for this subscription.
+    pub fn public_url(&self) -> &str {
+        self.entry().public_url.as_str()
+    }
+
     pub(crate) fn entry(&self) -> &Entry {
         // A subscriber has exactly one.
         &self.source.entries[0]
