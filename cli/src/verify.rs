@@ -1,7 +1,7 @@
 //! `verify`: the verdict that a receiver comes to, with the reason that the sender is never told.
 
 use hookproof_verify::compat::Verifier;
-use hookproof_verify::{Failure, Message, Request};
+use hookproof_verify::{Failure, Message, Onlooker, Request};
 use serde::Serialize;
 
 use crate::Stop;
@@ -85,11 +85,7 @@ fn judge(arguments: &Verify) -> Result<Result<Outcome, Failure>, Stop> {
 }
 
 fn delivery(arguments: &Verify) -> Result<Result<Outcome, Failure>, Stop> {
-    let Some(entry) = &arguments.entry else {
-        return Err(Stop::Misuse(
-            "hookproof.delivery.v1 needs --entry file:PATH or --entry env:NAME".to_owned(),
-        ));
-    };
+    let Some(entry) = &arguments.entry else { return seen(arguments) };
     let subscriber = material::subscriber(entry)?;
     let message = material::Message::read(&arguments.received)?;
     let target = arguments.received.target.as_deref().unwrap_or_else(|| subscriber.public_url());
@@ -107,6 +103,31 @@ fn delivery(arguments: &Verify) -> Result<Result<Outcome, Failure>, Stop> {
             signed_at: Some(delivery.signed_at()),
             ..accepted
         },
+    }))
+}
+
+/// With the sender's public key alone, which needs the whole URL: nothing else says where it was sent.
+fn seen(arguments: &Verify) -> Result<Result<Outcome, Failure>, Stop> {
+    let keys = material::public_keys(&arguments.public_keys)?;
+    let (Some(url), [key]) = (&arguments.received.target, keys.as_slice()) else {
+        return Err(Stop::Misuse(
+            "hookproof.delivery.v1 needs --entry file:PATH or --entry env:NAME, or one --public-key and the \
+             URL as --target"
+                .to_owned(),
+        ));
+    };
+    let onlooker = Onlooker::new(key, url).map_err(|failure| Stop::Misuse(failure.to_string()))?;
+    let message = material::Message::read(&arguments.received)?;
+    let headers = message.headers.iter().map(|(name, value)| (name, value));
+    let request = Request::new(&arguments.received.method, url, headers, &message.body);
+    Ok(onlooker.verify(&request, message.now).map(|seen| Outcome {
+        kind: Some("delivery"),
+        event_id: Some(seen.event_id),
+        delivery_id: Some(seen.delivery_id),
+        attempt: seen.attempt.parse().ok(),
+        key: Some(seen.key_id),
+        signed_at: Some(seen.signed_at),
+        ..Outcome::accepted(arguments.profile)
     }))
 }
 

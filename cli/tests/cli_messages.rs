@@ -101,6 +101,22 @@ fn the_wires_deliveries_verify() {
 }
 
 #[test]
+fn a_delivery_verifies_with_the_public_key_alone() {
+    let case = cases(DELIVERY).remove(0);
+    let [_, headers, body] = files(&Folder::new("onlooker"), &case);
+    let (input, expected) = (&case["input"], &case["expected"]);
+    let base =
+        ["verify", "--json", "--headers", &headers, "--body", &body, "--now", text(input, "claimed_at")];
+    let key = ["--public-key", text(expected, "public_key")];
+    let verify = |more: &[&str]| run(&[&base[..], &key, more].concat());
+    let seen = verify(&["--target", text(input, "endpoint")]);
+    assert_eq!((seen.code, &seen.objects()[0]["event_id"]), (Some(0), &input["event"]["id"]));
+    let elsewhere = verify(&["--target", "https://hooks.other.com/in/billing"]);
+    assert_eq!((elsewhere.code, &elsewhere.objects()[0]["reason"]), (Some(1), &json!("signature.wrong")));
+    assert_eq!(verify(&[]).code, Some(2));
+}
+
+#[test]
 fn json_has_its_fields_in_order_and_a_refusal_its_reason() {
     let case = cases(DELIVERY).remove(0);
     let mut files = files(&Folder::new("refusals"), &case);

@@ -181,3 +181,23 @@ fn output(mut command: std::process::Command) -> Result<String> {
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn depends(package: &str, on: &str) -> bool {
+        let dependency = serde_json::json!({ "name": on, "target": null });
+        problem(package, &allowed(package).unwrap(), &dependency).is_none()
+    }
+
+    #[test]
+    fn subscribers_and_the_command_line_see_no_host() {
+        assert!(depends("hookproof-verify", "hookproof-core"));
+        assert!(depends("hookproof-cli", "hookproof-core") && depends("hookproof-cli", "hookproof-verify"));
+        for host in ["hookproof-ports", "hookproof-authority", "hookproof-native", "hookproof-workers"] {
+            assert!(!depends("hookproof-verify", host) && !depends("hookproof-cli", host), "{host}");
+        }
+        assert!(!depends("hookproof-core", "hookproof-verify"));
+    }
+}

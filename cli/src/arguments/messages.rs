@@ -100,7 +100,8 @@ pub(crate) struct Verify {
     /// A secret whsec_...: file:PATH or env:NAME; may be given several times
     #[arg(long = "secret", value_name = "SOURCE")]
     pub(crate) secrets: Vec<String>,
-    /// A public key whpk_..., or where it is: file:PATH or env:NAME; may be given several times
+    /// A public key, or where it is (file:PATH or env:NAME): whpk_... for standard-webhooks.v1a, several
+    /// are tried; base64url for hookproof.delivery.v1 without an entry, with the URL as --target
     #[arg(long = "public-key", value_name = "KEY")]
     pub(crate) public_keys: Vec<String>,
     #[command(flatten)]

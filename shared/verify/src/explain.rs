@@ -2,6 +2,7 @@
 
 use hookproof_core::Reason;
 use hookproof_core::digest::Digest;
+use hookproof_core::endpoint::EndpointUrl;
 use hookproof_core::receiver::Entry;
 use hookproof_core::signature::profile::{self, MAX_WINDOW, SKEW};
 use hookproof_core::signature::{Candidate, Message, Profile, select};
@@ -9,9 +10,34 @@ use hookproof_core::time::Timestamp;
 
 use crate::{Failure, Request};
 
-/// Path and query of the request's target, if it is the entry's own.
-pub(crate) fn target_of<'r>(entry: &Entry, request: &Request<'r>) -> Result<&'r str, Failure> {
-    let url = &entry.public_url;
+/// What the message was held against.
+pub(crate) struct Expected<'a> {
+    /// The URL it has to be signed for.
+    pub(crate) url: &'a EndpointUrl,
+    /// The ids of the keys.
+    pub(crate) key_ids: Vec<&'a str>,
+    /// Subscription and generation, where they are known.
+    pub(crate) scope: String,
+}
+
+impl<'a> From<&'a Entry> for Expected<'a> {
+    fn from(entry: &'a Entry) -> Self {
+        let key_ids = entry.keys.iter().map(|key| key.key_id.as_str()).collect();
+        let scope = format!("{} generation {}", entry.subscription_id, entry.generation);
+        Self { url: &entry.public_url, key_ids, scope }
+    }
+}
+
+/// Without the query: tokens are kept there.
+fn shown(target: &str) -> String {
+    match target.split_once('?') {
+        Some((path, _)) => format!("{path}?…"),
+        None => target.to_owned(),
+    }
+}
+
+/// Path and query of the request's target, if it is our own.
+pub(crate) fn target_of<'r>(url: &EndpointUrl, request: &Request<'r>) -> Result<&'r str, Failure> {
     let own = url.path_and_query();
     let target = if request.target.starts_with('/') {
         request.target
@@ -21,7 +47,7 @@ pub(crate) fn target_of<'r>(entry: &Entry, request: &Request<'r>) -> Result<&'r 
     } else {
         return Err(Failure::new(
             "target.mismatch",
-            format!("the target URI is not under {}, the entry's public_url", url.origin()),
+            format!("the target URI is not under {}, our own origin", url.origin()),
         ));
     };
     if target == own {
@@ -29,31 +55,31 @@ pub(crate) fn target_of<'r>(entry: &Entry, request: &Request<'r>) -> Result<&'r 
     }
     Err(Failure::new(
         "target.mismatch",
-        format!("the request came for another path or query than the entry's public_url has ({own})"),
+        format!("the request came for another path or query than our own URL has ({})", shown(own)),
     ))
 }
 
 /// Why core refused with `reason`.
-pub(crate) fn explain(entry: &Entry, request: &Request<'_>, now: Timestamp, reason: Reason) -> Failure {
-    let message = Message::request(request.method, entry.public_url.as_str(), &request.fields);
+pub(crate) fn explain(ours: &Expected<'_>, request: &Request<'_>, now: Timestamp, reason: Reason) -> Failure {
+    let message = Message::request(request.method, ours.url.as_str(), &request.fields);
     let candidate = select(&profile::DELIVERY, &message).or_else(|_| select(&profile::CHALLENGE, &message));
     if reason == Reason::RouteUnknown {
         return Failure::new("method.not_post", "the method is not POST, the only one that is signed");
     }
     match candidate {
-        Ok(candidate) => with_candidate(entry, request, now, reason, &candidate),
+        Ok(candidate) => with_candidate(ours, request, now, reason, &candidate),
         Err(_) => form(request, reason),
     }
 }
 
 fn with_candidate(
-    entry: &Entry,
+    ours: &Expected<'_>,
     request: &Request<'_>,
     now: Timestamp,
     reason: Reason,
     candidate: &Candidate,
 ) -> Failure {
-    let known = |key_id: &str| entry.keys.iter().any(|key| key.key_id == key_id);
+    let known = |key_id: &str| ours.key_ids.contains(&key_id);
     let explanation = if reason == Reason::TimestampOutsideWindow {
         return window(candidate, now);
     } else if reason == Reason::DigestMismatch {
@@ -65,18 +91,18 @@ fn with_candidate(
             Digest::of(request.body).content_digest()
         )
     } else if reason == Reason::KeyUnknown && !known(candidate.keyid()) {
-        format!("the key {} is not one of the entry's keys; fetch the subscription's keys", candidate.keyid())
+        format!("the key {} is not one of ours; fetch the subscription's keys", candidate.keyid())
     } else if reason == Reason::KeyUnknown {
-        return Failure::new("subscription.mismatch", mismatch(entry, candidate));
+        return Failure::new("subscription.mismatch", mismatch(ours, candidate));
     } else if reason == Reason::SignatureWrong {
         format!(
             "the signature does not verify under the key {}: a covered header was changed on the way, it was \
              sent to another URL than {}, or another key signed",
             candidate.keyid(),
-            entry.public_url.as_str()
+            shown(ours.url.as_str())
         )
     } else if reason == Reason::KeyNotUsable {
-        format!("the message says {} and the entry's key is of another kind", candidate.alg().name())
+        format!("the message says {} and the key is of another kind", candidate.alg().name())
     } else if reason == Reason::BodyMalformed {
         "the signature holds, but the body is no envelope with the signed webhook-id (or no challenge)"
             .to_owned()
@@ -86,13 +112,12 @@ fn with_candidate(
     Failure::new(reason.code(), explanation)
 }
 
-fn mismatch(entry: &Entry, candidate: &Candidate) -> String {
+fn mismatch(ours: &Expected<'_>, candidate: &Candidate) -> String {
     format!(
-        "it was signed for subscription {} generation {}; this entry is {} generation {}",
+        "it was signed for subscription {} generation {}; this entry is {}",
         candidate.claimed("webhook-subscription").unwrap_or("none"),
         candidate.claimed("webhook-generation").unwrap_or("none"),
-        entry.subscription_id,
-        entry.generation
+        ours.scope
     )
 }
 

@@ -73,6 +73,7 @@
 pub mod compat;
 mod explain;
 mod failure;
+mod onlooker;
 mod request;
 mod sender;
 mod subscriber;
@@ -81,6 +82,7 @@ pub use failure::Failure;
 pub use hookproof_core::receipt::ReceiptResult;
 pub use hookproof_core::receiver::Entry;
 pub use hookproof_core::time::Timestamp;
+pub use onlooker::{Onlooker, Seen};
 pub use request::{Request, SignedRequest};
 pub use sender::Sender;
 pub use subscriber::{Delivery, Message, Subscriber};

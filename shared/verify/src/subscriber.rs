@@ -71,14 +71,14 @@ impl Subscriber {
         let entry = self.entry();
         let intake = Intake {
             method: request.method,
-            path_and_query: target_of(entry, request)?,
+            path_and_query: target_of(&entry.public_url, request)?,
             fields: &request.fields,
             body: request.body,
         };
         match receive(&self.source, &intake, now) {
             Ok(Received::Delivery(delivery)) => Ok(Message::Delivery(Delivery(delivery))),
             Ok(Received::Challenge { answer }) => Ok(Message::Challenge { answer }),
-            Err(reason) => Err(explain(entry, request, now, reason)),
+            Err(reason) => Err(explain(&entry.into(), request, now, reason)),
         }
     }
 

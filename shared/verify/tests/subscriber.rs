@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper of a test may fail like the test")]
 
-use hookproof_verify::{Failure, Message, ReceiptResult, Request, Sender, Subscriber, Timestamp};
+use hookproof_verify::{Failure, Message, Onlooker, ReceiptResult, Request, Sender, Subscriber, Timestamp};
 use serde_json::{Value, json};
 
 const CHALLENGE: &str = include_str!("../../../tests/vectors/data/wire/challenge.v1.json");
@@ -160,7 +160,7 @@ fn a_developer_is_told_why() {
         let input = &mut lines[7].1;
         *input = input.replace("AkXIZFzonb59ZmGwyKgi3H3BwMi6amevqdKQiLZhdtc", "unknown");
     });
-    assert_eq!(code_and(foreign, "unknown is not one of the entry's keys"), "key.unknown");
+    assert_eq!(code_and(foreign, "unknown is not one of ours"), "key.unknown");
     let shadow = bent(|lines, _| lines[7].1 = lines[7].1.replace("delivery-v1", "shadow-v1"));
     assert_eq!(code_and(shadow, "hookproof-delivery-v1"), "signature.malformed");
 }
@@ -237,4 +237,51 @@ fn nothing_secret_is_printed() {
     let subscriber = subscriber(&ed25519());
     let shown = format!("{subscriber:?}");
     assert_eq!(shown, "Subscriber(sub_01m8rdk9k0081040g2081037yw, generation 1, redacted)");
+}
+
+#[test]
+fn an_onlooker_needs_the_public_key_alone() {
+    let case = ed25519();
+    let (input, expected) = (&case["input"], &case["expected"]);
+    let (body, now) = (text(expected, "body").as_bytes(), time(input, "claimed_at"));
+    let onlooker = Onlooker::new(text(expected, "public_key"), text(input, "endpoint")).unwrap();
+    let seen = onlooker.verify(&Request::new("POST", "/in/billing", lines(&case), body), now).unwrap();
+    assert_eq!(seen.event_id, text(&input["event"], "id"));
+    assert_eq!(seen.delivery_id, text(expected, "delivery_id"));
+    assert_eq!((seen.generation.as_str(), seen.attempt.as_str()), ("1", "1"));
+
+    let code = |onlooker: &Onlooker, target: &str, body: &[u8]| {
+        onlooker.verify(&Request::new("POST", target, lines(&case), body), now).unwrap_err().code()
+    };
+    assert_eq!(code(&onlooker, "/in/billing", b"{}"), "digest.mismatch");
+    assert_eq!(code(&onlooker, "/in/other", body), "target.mismatch");
+    let elsewhere =
+        Onlooker::new(text(expected, "public_key"), "https://hooks.other.com/in/billing").unwrap();
+    assert_eq!(code(&elsewhere, "/in/billing", body), "signature.wrong");
+    let other =
+        Onlooker::new("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo", text(input, "endpoint")).unwrap();
+    assert_eq!(code(&other, "/in/billing", body), "key.unknown");
+    for (key, url, code) in [
+        ("AAAA", text(input, "endpoint"), "key.length"),
+        ("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", text(input, "endpoint"), "key.weak"),
+        (text(expected, "public_key"), "https://HOOKS.customer.com/in", "url.malformed"),
+    ] {
+        assert_eq!(Onlooker::new(key, url).unwrap_err().code(), code);
+    }
+}
+
+#[test]
+fn a_token_in_the_urls_query_is_not_shown() {
+    let case = ed25519();
+    let mut entry = entry(&case);
+    entry["public_url"] = json!("https://hooks.customer.com/in/billing?token=hush");
+    let subscriber = Subscriber::from_json(&entry.to_string()).unwrap();
+    let body = text(&case["expected"], "body").as_bytes();
+    for (target, code) in [("/in/billing", "target.mismatch"), ("/in/billing?token=hush", "signature.wrong")]
+    {
+        let request = Request::new("POST", target, lines(&case), body);
+        let refused = subscriber.receive(&request, time(&case["input"], "claimed_at")).unwrap_err();
+        assert_eq!(refused.code(), code);
+        assert!(!refused.to_string().contains("hush"), "{refused}");
+    }
 }

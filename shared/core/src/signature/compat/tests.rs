@@ -201,3 +201,48 @@ fn nothing_that_could_be_sent_again_is_printed() {
     let verified = standard_v1::verify(&[mac(1)], &v1, BODY, NOW).unwrap();
     assert_eq!(format!("{verified:?}"), "Verified(id evt_1, at 1700000000, key 0)");
 }
+
+#[test]
+fn no_single_bit_can_change() {
+    let v1 = standard_v1::sign(&[mac(1)], &id(), NOW, BODY).unwrap();
+    let v1a = standard_v1a::sign(&[pair(1)], &id(), NOW, BODY).unwrap();
+    let hex = timestamped::sign(&[mac(1)], NOW, BODY).unwrap();
+    let flips = |octets: &[u8]| -> Vec<Vec<u8>> {
+        let flip = |at: usize| {
+            let mut bent = octets.to_vec();
+            bent[at / 8] ^= 1 << (at % 8);
+            bent
+        };
+        (0..octets.len() * 8).map(flip).collect()
+    };
+    let mut tried = 0;
+    for body in flips(BODY) {
+        assert!(standard_v1::verify(&[mac(1)], &v1, &body, NOW).is_err());
+        assert!(standard_v1a::verify(&[public(1)], &v1a, &body, NOW).is_err());
+        assert!(timestamped::verify(&[mac(1)], &hex, &body, NOW).is_err());
+        tried += 1;
+    }
+    for value in flips(hex.as_bytes()).into_iter().filter_map(|octets| String::from_utf8(octets).ok()) {
+        assert!(timestamped::verify(&[mac(1)], &value, BODY, NOW).is_err(), "{value}");
+        tried += 1;
+    }
+    for field in 0..3 {
+        for (good, octet) in [(&v1, 0), (&v1a, 1)] {
+            let parts = [&good.id, &good.timestamp, &good.signature];
+            for bent in flips(parts[field].as_bytes()).into_iter().filter_map(|it| String::from_utf8(it).ok())
+            {
+                let mut parts = parts.map(String::clone);
+                parts[field] = bent;
+                let [id, timestamp, signature] = parts;
+                let bent = StandardHeaders { id, timestamp, signature };
+                let refused = match octet {
+                    0 => standard_v1::verify(&[mac(1)], &bent, BODY, NOW).is_err(),
+                    _ => standard_v1a::verify(&[public(1)], &bent, BODY, NOW).is_err(),
+                };
+                assert!(refused, "{bent:?}");
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 1500, "{tried}");
+}
