@@ -57,8 +57,12 @@ fn cargo_checks(tools: &Tools) -> Vec<(String, &'static str, Command)> {
             "mend what clippy names, or allow it with a reason",
             cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
         ),
-        wasm_lints(tools, WORKERS_TARGET, &["hookproof-workers"]),
-        wasm_lints(tools, SPIN_TARGET, &["hookproof-core", "hookproof-ports", "hookproof-authority"]),
+        wasm_lints(tools, WORKERS_TARGET, &["hookproof-workers", "hookproof-verify"]),
+        wasm_lints(
+            tools,
+            SPIN_TARGET,
+            &["hookproof-core", "hookproof-ports", "hookproof-authority", "hookproof-verify"],
+        ),
         ("documentation".to_owned(), "mend what rustdoc names", documentation),
     ]
 }

@@ -90,6 +90,8 @@ fn allowed(package: &str) -> Option<Vec<&'static str>> {
     let inner = |count| INNER.into_iter().take(count).collect();
     match package {
         "hookproof-core" => Some(inner(0)),
+        "hookproof-verify" => Some(inner(1)),
+        "hookproof-cli" => Some(vec!["hookproof-core", "hookproof-verify"]),
         "hookproof-ports" => Some(inner(1)),
         "hookproof-authority" => Some(inner(2)),
         "hookproof-native" | "hookproof-workers" | "hookproof-spin" => Some(inner(3)),
@@ -128,7 +130,7 @@ fn one_sender(workspace: &Workspace) -> Result<()> {
     for function in Function::ALL {
         find_senders(&function.worker(workspace).folder.join("src"), &mut senders)?;
     }
-    for shared in ["core", "ports", "authority"] {
+    for shared in ["core", "ports", "authority", "verify"] {
         find_senders(&workspace.root().join("shared").join(shared).join("src"), &mut senders)?;
     }
     match senders.as_slice() {
@@ -178,4 +180,24 @@ fn output(mut command: std::process::Command) -> Result<String> {
         bail!("cargo failed: {}", String::from_utf8_lossy(&output.stderr).trim());
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn depends(package: &str, on: &str) -> bool {
+        let dependency = serde_json::json!({ "name": on, "target": null });
+        problem(package, &allowed(package).unwrap(), &dependency).is_none()
+    }
+
+    #[test]
+    fn subscribers_and_the_command_line_see_no_host() {
+        assert!(depends("hookproof-verify", "hookproof-core"));
+        assert!(depends("hookproof-cli", "hookproof-core") && depends("hookproof-cli", "hookproof-verify"));
+        for host in ["hookproof-ports", "hookproof-authority", "hookproof-native", "hookproof-workers"] {
+            assert!(!depends("hookproof-verify", host) && !depends("hookproof-cli", host), "{host}");
+        }
+        assert!(!depends("hookproof-core", "hookproof-verify"));
+    }
 }

@@ -158,7 +158,7 @@ impl Ed25519Public {
 
     /// `verify_strict`: besides the equation it refuses a small-order commitment, so that no
     /// signature is good for two messages.
-    fn verify(&self, bytes: &[u8], signature: &[u8]) -> bool {
+    pub(super) fn verify(&self, bytes: &[u8], signature: &[u8]) -> bool {
         Signature::from_slice(signature)
             .is_ok_and(|signature| self.0.verify_strict(bytes, &signature).is_ok())
     }

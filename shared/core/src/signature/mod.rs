@@ -2,9 +2,10 @@
 //!
 //! RFC 9421 in two layers. Below, the whole of the standard as parsing and derivation ([`sfv`],
 //! [`fields`], [`component`], [`base`]); above, our closed profiles ([`profile`]) that [`mod@sign`] and
-//! [`verify`] refuse to bend. RFC 9530 content digests are in [`content_digest`].
+//! [`verify`] refuse to bend. RFC 9530 content digests are in [`content_digest`]. Other people's formats that we speak are in [`compat`].
 
 pub mod base;
+pub mod compat;
 pub mod component;
 pub mod content_digest;
 mod coverage;

@@ -220,7 +220,7 @@ impl Claims {
 }
 
 /// Content coded in transit could decode to something else than was meant: refused, not decoded.
-fn refuse_coding(fields: &Fields) -> Result<(), Reason> {
+pub(super) fn refuse_coding(fields: &Fields) -> Result<(), Reason> {
     match fields.single("content-encoding") {
         Err(FieldFault::Absent) => Ok(()),
         Ok(coding) if coding.eq_ignore_ascii_case("identity") => Ok(()),
