@@ -8,9 +8,32 @@ use hookproof_core::token::Token;
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Ask, Clock, Entropy, Journal, Queue};
 
+use crate::routes::{Access, Route};
 use crate::{Control, Fresh, Objects};
 
-/// A tenant's caller. One constructor: [`Control::caller`].
+/// A request that its route admits.
+pub(crate) struct Call<'r> {
+    /// Which route.
+    pub(crate) route: &'static Route,
+    /// The request.
+    pub(crate) request: &'r Request,
+    ids: Vec<&'r str>,
+    caller: Option<Caller>,
+}
+
+impl Call<'_> {
+    /// The tenant that calls. A row that admits others has no action that asks.
+    pub(crate) fn caller(&self) -> Result<&Caller, Refusal> {
+        self.caller.as_ref().ok_or_else(|| Reason::InternalCorrupt.into())
+    }
+
+    /// The first id in the path. A row without one has no action that asks.
+    pub(crate) fn id(&self) -> Result<&str, Refusal> {
+        self.ids.first().copied().ok_or_else(|| Reason::InternalCorrupt.into())
+    }
+}
+
+/// A tenant's caller. One constructor: [`Control::admit`].
 pub(crate) struct Caller(Record);
 
 impl Caller {
@@ -24,8 +47,26 @@ impl Caller {
 }
 
 impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q, C, N, J> {
+    /// Checks that the caller may use the route.
+    pub(crate) async fn admit<'r>(
+        &self,
+        route: &'static Route,
+        ids: Vec<&'r str>,
+        request: &'r Request,
+    ) -> Result<Call<'r>, Refusal> {
+        let caller = match route.access {
+            Access::Public => None,
+            Access::Root => {
+                self.root(request.headers())?;
+                None
+            }
+            Access::Scope(scope) => Some(self.caller(request.headers(), scope).await?),
+        };
+        Ok(Call { route, request, ids, caller })
+    }
+
     /// The tenant behind the request's token, if it has `scope` now. One answer for every way to fail.
-    pub(crate) async fn caller(&self, headers: &HeaderMap, scope: Scope) -> Result<Caller, Refusal> {
+    async fn caller(&self, headers: &HeaderMap, scope: Scope) -> Result<Caller, Refusal> {
         let refused = || {
             Refusal::new(
                 Reason::TokenRefused,
@@ -51,7 +92,7 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
     }
 
     /// Whether the request bears the root token.
-    pub(crate) fn root(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+    fn root(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         if is_token(headers, &self.settings.root_token) {
             return Ok(());
         }

@@ -10,6 +10,7 @@ mod access;
 mod deliveries;
 mod events;
 mod http;
+pub mod routes;
 mod subscriptions;
 mod tenants;
 mod terms;
