@@ -3,7 +3,7 @@
 use ::http::Response;
 use ::http::header::{ALLOW, HeaderValue};
 use bytes::Bytes;
-use hookproof_authority::api::{json, problem, with_request_id};
+use hookproof_authority::api::{json, problem, text, with_request_id};
 use hookproof_core::retry::Policy;
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Clock, Entropy, Journal, Line, Queue};
@@ -12,6 +12,9 @@ use serde_json::json as object;
 use crate::access::{Call, Request};
 use crate::routes::{Action, Miss, find};
 use crate::{Control, Fresh, Objects};
+
+/// `docs/openapi.json` without its white space.
+const OPENAPI: &str = include_str!(concat!(env!("OUT_DIR"), "/openapi.json"));
 
 type Answer = Result<Response<Bytes>, Refusal>;
 
@@ -55,17 +58,22 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
         match call.route.action {
             Action::Health => Ok(json(200, &object!({ "status": "ok", "time": self.clock.now() }))),
             Action::Policies => Ok(json(200, &object!({ "retry_policies": presets() }))),
-            Action::CreateTenant => self.create_tenant(call.request).await,
-            Action::CreateToken => self.create_token(call.request).await,
+            Action::OpenApi => Ok(text(200, "application/json", OPENAPI)),
+            Action::CreateTenant => self.create_tenant(call).await,
+            Action::ReadTenant => self.read_tenant(call.id()?).await,
+            Action::CreateToken => self.create_token(call).await,
+            Action::ListTokens => self.list_tokens(call).await,
             Action::RevokeToken => self.revoke_token(call.id()?).await,
-            Action::Register => self.register(call.caller()?, call.request).await,
-            Action::ListSubscriptions => self.list_subscriptions(call.caller()?, call.request).await,
-            Action::ReadSubscription => self.read_subscription(call.caller()?, call.id()?).await,
-            Action::RequestChallenge => self.request_challenge(call.caller()?, call.id()?).await,
+            Action::Register => self.register(call).await,
+            Action::ListSubscriptions => self.list_subscriptions(call).await,
+            Action::ReadSubscription => self.read_subscription(call).await,
+            Action::RequestChallenge => self.request_challenge(call).await,
+            Action::PortalLink => self.portal_link(call).await,
+            Action::PortalSession => self.portal_session(call).await,
             Action::Evidence => self.evidence(call.caller()?, call.id()?).await,
-            Action::Publish => self.publish(call.caller()?, call.request).await,
+            Action::Publish => self.publish(call).await,
             Action::ReadEvent => self.read_event(call.caller()?, call.id()?).await,
-            Action::ListDeliveries => self.list_deliveries(call.caller()?, call.request).await,
+            Action::ListDeliveries => self.list_deliveries(call).await,
         }
     }
 }

@@ -13,8 +13,19 @@ pub enum Access {
     Public,
     /// The root token only.
     Root,
-    /// A tenant's token with this scope.
-    Scope(Scope),
+    /// A tenant's token with this scope; and perhaps a session at the portal.
+    Scope(Scope, Portals),
+}
+
+/// What a session at the portal may do with a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Portals {
+    /// Nothing.
+    Never,
+    /// Read its own subscription, with the route's scope.
+    Reads,
+    /// Act on its own subscription.
+    Acts,
 }
 
 /// What a route does; `http.rs` has one arm for each.
@@ -23,14 +34,19 @@ pub enum Access {
 pub enum Action {
     Health,
     Policies,
+    OpenApi,
     CreateTenant,
+    ReadTenant,
     CreateToken,
+    ListTokens,
     RevokeToken,
     Register,
     ListSubscriptions,
     ReadSubscription,
     RequestChallenge,
     Evidence,
+    PortalLink,
+    PortalSession,
     Publish,
     ReadEvent,
     ListDeliveries,
@@ -129,91 +145,90 @@ const GET: &str = "GET";
 const POST: &str = "POST";
 const DELETE: &str = "DELETE";
 
+/// The tenant's own tokens only.
+const fn own(scope: Scope) -> Access {
+    Access::Scope(scope, Portals::Never)
+}
+
+/// A session at the portal too, with the scope.
+const fn shared(scope: Scope) -> Access {
+    Access::Scope(scope, Portals::Reads)
+}
+
+const PAGED: &[&str] = &["cursor", "limit"];
+const NO_SUBSCRIPTION: &[Reason] = &[Reason::SubscriptionUnknown];
+
 /// The table.
+#[rustfmt::skip]
 pub static ROUTES: &[Route] = &[
+    route(GET, "/openapi.json", Access::Public, Action::OpenApi, "This description")
+        .answers(&[(200, "OpenApi")]),
     route(GET, "/v1/health", Access::Public, Action::Health, "Whether this function answers")
         .answers(&[(200, "Health")]),
     route(GET, "/v1/policies", Access::Public, Action::Policies, "The published retry contract")
         .answers(&[(200, "Policies")]),
+
     route(POST, "/v1/tenants", Access::Root, Action::CreateTenant, "Create a tenant")
         .takes("NewTenant")
         .answers(&[(201, "Tenant")]),
+    route(GET, "/v1/tenants/{tenant_id}", Access::Root, Action::ReadTenant, "Read a tenant")
+        .answers(&[(200, "Tenant")])
+        .refuses(&[Reason::TenantUnknown]),
     route(POST, "/v1/tokens", Access::Root, Action::CreateToken, "Create a token of a tenant")
         .takes("NewToken")
-        .answers(&[(201, "NewTokenAnswer")])
+        .answers(&[(201, "TokenOnce")])
+        .refuses(&[Reason::TenantUnknown]),
+    route(GET, "/v1/tokens", Access::Root, Action::ListTokens, "List a tenant's tokens in one environment")
+        .query(&["tenant_id", "environment", "cursor", "limit"])
+        .answers(&[(200, "Tokens")])
         .refuses(&[Reason::TenantUnknown]),
     route(DELETE, "/v1/tokens/{token_id}", Access::Root, Action::RevokeToken, "End a token at once")
         .answers(&[(200, "Token")])
         .refuses(&[Reason::TokenUnknown]),
-    route(
-        POST,
-        "/v1/subscriptions",
-        Access::Scope(Scope::SubscriptionsWrite),
-        Action::Register,
-        "Register a subscription",
-    )
-    .takes("NewSubscription")
-    .answers(&[(201, "Registered")])
-    .refuses(&[Reason::EndpointRefused, Reason::KeyWeak, Reason::KeyReserved]),
-    route(
-        GET,
-        "/v1/subscriptions",
-        Access::Scope(Scope::SubscriptionsRead),
-        Action::ListSubscriptions,
-        "List subscription ids",
-    )
-    .query(&["cursor"])
-    .answers(&[(200, "SubscriptionIds")]),
-    route(
-        GET,
-        "/v1/subscriptions/{subscription_id}",
-        Access::Scope(Scope::SubscriptionsRead),
-        Action::ReadSubscription,
-        "Read a subscription",
-    )
-    .answers(&[(200, "Subscription")])
-    .refuses(&[Reason::SubscriptionUnknown]),
-    route(
-        POST,
-        "/v1/subscriptions/{subscription_id}/challenge",
-        Access::Scope(Scope::SubscriptionsWrite),
-        Action::RequestChallenge,
-        "Ask for a challenge",
-    )
-    .answers(&[(202, "Subscription")])
-    .refuses(&[Reason::SubscriptionUnknown, Reason::StateForbids]),
-    route(
-        GET,
-        "/v1/subscriptions/{subscription_id}/evidence",
-        Access::Scope(Scope::DeliveriesRead),
-        Action::Evidence,
-        "Export the evidence chain",
-    )
-    .answers(&[(200, "Evidence")])
-    .refuses(&[Reason::SubscriptionUnknown]),
-    route(POST, "/v1/events", Access::Scope(Scope::EventsWrite), Action::Publish, "Publish an event")
+
+    route(POST, "/v1/subscriptions", own(Scope::SubscriptionsWrite), Action::Register, "Register a subscription")
+        .takes("NewSubscription")
+        .answers(&[(201, "SubscriptionOnce")])
+        .refuses(&[Reason::EndpointRefused, Reason::KeyWeak, Reason::KeyReserved]),
+    route(GET, "/v1/subscriptions", own(Scope::SubscriptionsRead), Action::ListSubscriptions, "List subscription ids")
+        .query(PAGED)
+        .answers(&[(200, "SubscriptionIds")]),
+    route(GET, "/v1/subscriptions/{subscription_id}", shared(Scope::SubscriptionsRead), Action::ReadSubscription,
+        "Read a subscription")
+        .answers(&[(200, "Subscription"), (304, "")])
+        .refuses(NO_SUBSCRIPTION),
+    route(POST, "/v1/subscriptions/{subscription_id}/challenge",
+        Access::Scope(Scope::SubscriptionsWrite, Portals::Acts), Action::RequestChallenge,
+        "Ask for a challenge of the generation that waits for one")
+        .answers(&[(202, "Subscription")])
+        .refuses(&[Reason::SubscriptionUnknown, Reason::StateForbids]),
+    route(POST, "/v1/subscriptions/{subscription_id}/portal-link", own(Scope::SubscriptionsWrite), Action::PortalLink,
+        "Make a link to the portal for the subscriber")
+        .answers(&[(201, "PortalLink")])
+        .refuses(&[Reason::SubscriptionUnknown, Reason::StateForbids]),
+    route(GET, "/v1/subscriptions/{subscription_id}/evidence", shared(Scope::DeliveriesRead), Action::Evidence,
+        "Export the evidence chain")
+        .answers(&[(200, "Evidence")])
+        .refuses(NO_SUBSCRIPTION),
+    route(POST, "/v1/portal/session", Access::Public, Action::PortalSession,
+        "Exchange the code of a portal link for a session")
+        .takes("PortalCode")
+        .answers(&[(201, "PortalSession")])
+        .refuses(&[Reason::TokenRefused]),
+
+    route(POST, "/v1/events", own(Scope::EventsWrite), Action::Publish, "Publish an event")
         .takes("NewEvent")
         .answers(&[(202, "Published"), (200, "Published")])
         .refuses(&[Reason::EventConflict]),
-    route(
-        GET,
-        "/v1/events/{event_id}",
-        Access::Scope(Scope::DeliveriesRead),
-        Action::ReadEvent,
-        "Read an event and how far its fan-out is",
-    )
-    .answers(&[(200, "Event")])
-    .refuses(&[Reason::EventUnknown]),
-    route(
-        GET,
-        "/v1/deliveries",
-        Access::Scope(Scope::DeliveriesRead),
-        Action::ListDeliveries,
-        "List deliveries of a subscription, of an event, or the one of both",
-    )
-    .query(&["subscription", "event", "state", "cursor", "limit"])
-    .answers(&[(200, "Deliveries")])
-    .refuses(&[Reason::SubscriptionUnknown, Reason::EventUnknown]),
+    route(GET, "/v1/events/{event_id}", own(Scope::DeliveriesRead), Action::ReadEvent,
+        "Read an event and how far its fan-out is")
+        .answers(&[(200, "Event")])
+        .refuses(&[Reason::EventUnknown]),
+    route(GET, "/v1/deliveries", shared(Scope::DeliveriesRead), Action::ListDeliveries,
+        "List deliveries of a subscription, of an event, or the one of both")
+        .query(&["subscription", "event", "state", "cursor", "limit"])
+        .answers(&[(200, "Deliveries")])
+        .refuses(&[Reason::SubscriptionUnknown, Reason::EventUnknown]),
 ];
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 
 use super::receipt::{ReceiptOutcome, ReceiptRequest};
 use super::register::{Registered, Registration};
+use crate::idempotency::Once;
 use crate::message::EventRef;
 
 /// A command to one authority.
@@ -61,6 +62,13 @@ pub enum Command {
     },
     /// Reads the evidence chain.
     Evidence,
+    /// Runs a command that answers a [`Described`] once; a repeat of the request reads the subscription.
+    Once {
+        /// The request.
+        once: Once,
+        /// What it asks for.
+        command: Box<Self>,
+    },
 }
 
 /// A reply to a command, sent bare: [`super::AskAuthority`] knows its type. Views travel as the JSON they

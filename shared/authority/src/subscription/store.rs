@@ -47,6 +47,8 @@ pub(super) const SCHEMA: &[&str] = &[
         body TEXT NOT NULL, at INTEGER NOT NULL,
         PRIMARY KEY(subscription, seq)
     ) WITHOUT ROWID",
+    crate::idempotency::TABLE,
+    crate::idempotency::INDEX,
 ];
 
 /// What never changes about a subscription.
