@@ -60,7 +60,7 @@ pub(crate) fn read(headers: &HeaderMap, view: &RawValue) -> Result<Response<Byte
 
 /// The generation and revision a change is meant for; none where any will do. What is found to be
 /// another is refused with [`Reason::PreconditionFailed`].
-#[expect(dead_code, reason = "for the routes that change a subscription")]
+#[cfg_attr(not(test), expect(dead_code, reason = "for the routes that change a subscription"))]
 pub(crate) fn if_match(headers: &HeaderMap) -> Result<Option<(Generation, u64)>, Refusal> {
     let Some(value) = one(headers, IF_MATCH)? else { return Ok(None) };
     if value == "*" {
