@@ -14,7 +14,7 @@ use hookproof_ports::{Clock, Entropy, Journal, Line, Queue, random};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::access::{Caller, Request};
+use crate::access::{Call, Caller};
 use crate::{Control, Fresh, Objects};
 
 #[derive(Deserialize)]
@@ -46,12 +46,13 @@ struct Published {
 }
 
 impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q, C, N, J> {
-    pub(crate) async fn publish(
-        &self,
-        caller: &Caller,
-        request: &Request,
-    ) -> Result<Response<Bytes>, Refusal> {
-        let draft = self.draft(request.body())?;
+    pub(crate) async fn publish(&self, call: &Call<'_>) -> Result<Response<Bytes>, Refusal> {
+        let caller = call.caller()?;
+        let (mut draft, minted) = self.draft(call.request.body())?;
+        if minted {
+            // The id decides what is a repeat; a repeat without one finds that of its first coming.
+            draft.id = self.id_once(&caller.directory(), call.once.as_ref(), draft.id).await?;
+        }
         let (tenant, environment) = (caller.tenant(), caller.environment());
         let (kind, version) = (draft.kind.to_string(), draft.api_version.clone());
         let subscriptions = self.objects.matching(tenant, environment, kind, version).await?;
@@ -70,9 +71,11 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
         Ok(json(if duplicate { 200 } else { 202 }, &published))
     }
 
-    fn draft(&self, body: &[u8]) -> Result<Draft, Refusal> {
+    /// The event as handed in, and whether its id was minted for it.
+    fn draft(&self, body: &[u8]) -> Result<(Draft, bool), Refusal> {
         // `data` keeps its octets; it is read strictly when it is frozen.
         let asked: Asked<'_> = parse_outer(body, SHAPE)?;
+        let minted = asked.id.is_none();
         let id = match asked.id {
             Some(id) => id
                 .parse()
@@ -87,7 +90,7 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
             return Err(Refusal::new(Reason::BodyTooLarge, words)
                 .at("data", format!("at most {MAX_BYTES} octets with its envelope")));
         }
-        Ok(Draft {
+        let draft = Draft {
             id,
             kind,
             created: asked.created,
@@ -95,7 +98,8 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
             object: asked.object,
             resource_url: asked.resource_url,
             data: asked.data.get().to_owned(),
-        })
+        };
+        Ok((draft, minted))
     }
 
     pub(crate) async fn read_event(&self, caller: &Caller, id: &str) -> Result<Response<Bytes>, Refusal> {

@@ -1,100 +1,80 @@
 //! Routes: a request in, a response out, whatever happens.
 
-use ::http::{Method, Response};
+use ::http::Response;
+use ::http::header::{ALLOW, HeaderValue};
 use bytes::Bytes;
-use hookproof_authority::api::{json, problem, with_request_id};
-use hookproof_authority::token::Scope;
+use hookproof_authority::api::{json, problem, text, with_request_id};
 use hookproof_core::retry::Policy;
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Clock, Entropy, Journal, Line, Queue};
 use serde_json::json as object;
 
-use crate::access::Request;
+use crate::access::{Call, Request};
+use crate::routes::{Action, Miss, find};
 use crate::{Control, Fresh, Objects};
+
+/// `docs/openapi.json` without its white space.
+const OPENAPI: &str = include_str!(concat!(env!("OUT_DIR"), "/openapi.json"));
 
 type Answer = Result<Response<Bytes>, Refusal>;
 
 impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q, C, N, J> {
     /// Answers a request. `Err` in `read` is a request that could not be read whole.
     pub async fn answer(&self, read: Result<Request, Refusal>) -> Response<Bytes> {
-        let answered = match read {
+        let response = match read {
             Ok(request) => self.route(&request).await,
-            Err(refusal) => Err(refusal),
+            Err(refusal) => self.refuse(&refusal),
         };
-        let response = answered.unwrap_or_else(|refusal| {
-            let detail = Some(refusal.detail.as_str());
-            self.journal.record(&Line {
-                event: "refused",
-                reason: Some(refusal.reason),
-                detail,
-                ..Line::default()
-            });
-            problem(&refusal)
-        });
         with_request_id(response, &self.entropy)
     }
 
-    async fn route(&self, request: &Request) -> Answer {
-        let segments: Vec<&str> = request.uri().path().trim_start_matches('/').split('/').collect();
-        let headers = request.headers();
-        match (request.method(), segments.as_slice()) {
-            (&Method::GET, ["v1", "health"]) => {
-                Ok(json(200, &object!({ "status": "ok", "time": self.clock.now() })))
-            }
-            (&Method::GET, ["v1", "policies"]) => Ok(json(200, &object!({ "retry_policies": presets() }))),
-            (&Method::POST, ["v1", "tenants"]) => {
-                self.root(headers)?;
-                self.create_tenant(request).await
-            }
-            (&Method::POST, ["v1", "tokens"]) => {
-                self.root(headers)?;
-                self.create_token(request).await
-            }
-            (&Method::POST, ["v1", "subscriptions"]) => {
-                self.register(&self.caller(headers, Scope::SubscriptionsWrite).await?, request).await
-            }
-            (&Method::GET, ["v1", "subscriptions"]) => {
-                self.list_subscriptions(&self.caller(headers, Scope::SubscriptionsRead).await?, request).await
-            }
-            (&Method::GET, ["v1", "subscriptions", id]) => {
-                self.read_subscription(&self.caller(headers, Scope::SubscriptionsRead).await?, id).await
-            }
-            (&Method::POST, ["v1", "subscriptions", id, "challenge"]) => {
-                self.request_challenge(&self.caller(headers, Scope::SubscriptionsWrite).await?, id).await
-            }
-            (&Method::GET, ["v1", "subscriptions", id, "evidence"]) => {
-                self.evidence(&self.caller(headers, Scope::DeliveriesRead).await?, id).await
-            }
-            (&Method::POST, ["v1", "events"]) => {
-                self.publish(&self.caller(headers, Scope::EventsWrite).await?, request).await
-            }
-            (&Method::GET, ["v1", "events", id]) => {
-                self.read_event(&self.caller(headers, Scope::DeliveriesRead).await?, id).await
-            }
-            (&Method::GET, ["v1", "deliveries"]) => {
-                self.list_deliveries(&self.caller(headers, Scope::DeliveriesRead).await?, request).await
-            }
-            (&Method::DELETE, ["v1", "tokens", id]) => {
-                self.root(headers)?;
-                self.revoke_token(id).await
-            }
-            (method, path) => {
-                let words = format!("{method} {} is not served here", request.uri().path());
-                let reason = if is_served(path) { Reason::MethodNotAllowed } else { Reason::RouteUnknown };
-                Err(Refusal::new(reason, words))
-            }
-        }
+    fn refuse(&self, refusal: &Refusal) -> Response<Bytes> {
+        let (reason, detail) = (Some(refusal.reason), Some(refusal.detail.as_str()));
+        self.journal.record(&Line { event: "refused", reason, detail, ..Line::default() });
+        problem(refusal)
     }
-}
 
-/// Whether a path is served under another method.
-fn is_served(path: &[&str]) -> bool {
-    let collection = ["health", "policies", "tenants", "tokens", "subscriptions", "events", "deliveries"];
-    match path {
-        ["v1", name] => collection.contains(name),
-        ["v1", "subscriptions" | "events" | "tokens", _] => true,
-        ["v1", "subscriptions", _, name] => ["challenge", "evidence"].contains(name),
-        _ => false,
+    async fn route(&self, request: &Request) -> Response<Bytes> {
+        let (method, path) = (request.method().as_str(), request.uri().path());
+        let missed = |reason| Refusal::new(reason, format!("{method} {path} is not served here"));
+        let answered = match find(method, path) {
+            Ok((route, ids)) => match self.admit(route, ids, request).await {
+                Ok(call) => self.act(&call).await,
+                Err(refusal) => Err(refusal),
+            },
+            Err(Miss::Path) => Err(missed(Reason::RouteUnknown)),
+            Err(Miss::Method(allowed)) => {
+                let mut answer = self.refuse(&missed(Reason::MethodNotAllowed));
+                if let Ok(value) = HeaderValue::from_str(&allowed.join(", ")) {
+                    answer.headers_mut().insert(ALLOW, value);
+                }
+                return answer;
+            }
+        };
+        answered.unwrap_or_else(|refusal| self.refuse(&refusal))
+    }
+
+    async fn act(&self, call: &Call<'_>) -> Answer {
+        match call.route.action {
+            Action::Health => Ok(json(200, &object!({ "status": "ok", "time": self.clock.now() }))),
+            Action::Policies => Ok(json(200, &object!({ "retry_policies": presets() }))),
+            Action::OpenApi => Ok(text(200, "application/json", OPENAPI)),
+            Action::CreateTenant => self.create_tenant(call).await,
+            Action::ReadTenant => self.read_tenant(call.id()?).await,
+            Action::CreateToken => self.create_token(call).await,
+            Action::ListTokens => self.list_tokens(call).await,
+            Action::RevokeToken => self.revoke_token(call.id()?).await,
+            Action::Register => self.register(call).await,
+            Action::ListSubscriptions => self.list_subscriptions(call).await,
+            Action::ReadSubscription => self.read_subscription(call).await,
+            Action::RequestChallenge => self.request_challenge(call).await,
+            Action::PortalLink => self.portal_link(call).await,
+            Action::PortalSession => self.portal_session(call).await,
+            Action::Evidence => self.evidence(call.caller()?, call.id()?).await,
+            Action::Publish => self.publish(call).await,
+            Action::ReadEvent => self.read_event(call.caller()?, call.id()?).await,
+            Action::ListDeliveries => self.list_deliveries(call).await,
+        }
     }
 }
 

@@ -10,9 +10,15 @@ mod access;
 mod deliveries;
 mod events;
 mod http;
+mod once;
+mod portal;
+mod query;
+mod revision;
+pub mod routes;
 mod subscriptions;
 mod tenants;
 mod terms;
+mod tokens;
 
 #[cfg(target_os = "wasi")]
 mod spin;

@@ -8,7 +8,7 @@ use ::http::Response;
 use bytes::Bytes;
 use hookproof_authority::api::{json, parse_json};
 use hookproof_authority::directory::{AskDirectory, Listing};
-use hookproof_authority::subscription::{AskAuthority, Registered, Registration};
+use hookproof_authority::subscription::{AskAuthority, Command, Registered, Registration};
 use hookproof_core::id::SubscriptionId;
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Clock, Entropy, Journal, Line, Queue, random};
@@ -16,7 +16,8 @@ use serde::Serialize;
 use serde_json::json as object;
 use serde_json::value::RawValue;
 
-use crate::access::{Caller, Request, query};
+use crate::access::{Call, Caller};
+use crate::revision::{self, tagged};
 use crate::terms::{Asked, SHAPE};
 use crate::{Control, Fresh, Objects};
 
@@ -33,14 +34,12 @@ const NEXT: &str = "keep secret and recovery_credential, they are not shown agai
     issuer, generation, secret and keys; then POST /v1/subscriptions/{id}/challenge";
 
 impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q, C, N, J> {
-    pub(crate) async fn register(
-        &self,
-        caller: &Caller,
-        request: &Request,
-    ) -> Result<Response<Bytes>, Refusal> {
-        let asked: Asked = parse_json(request.body(), SHAPE)?;
+    pub(crate) async fn register(&self, call: &Call<'_>) -> Result<Response<Bytes>, Refusal> {
+        let caller = call.caller()?;
+        let asked: Asked = parse_json(call.request.body(), SHAPE)?;
         let (terms, signing) = asked.terms(&self.settings.policy)?;
-        let id = SubscriptionId::mint(&self.settings.id_key, self.clock.now(), random(&self.entropy));
+        let fresh = SubscriptionId::mint(&self.settings.id_key, self.clock.now(), random(&self.entropy));
+        let id = self.id_once(&caller.directory(), call.once.as_ref(), fresh).await?;
         let listing = Listing {
             subscription_id: id.clone(),
             topics: terms.topics.clone(),
@@ -64,42 +63,25 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
         });
         let Registered { subscription, secret, recovery_credential } = registered;
         let once = Once { secret_already_shown: secret.is_none(), secret, recovery_credential, next: NEXT };
-        Ok(json(201, &joined(&subscription.view, &once)?))
+        tagged(201, &subscription.view, &joined(&subscription.view, &once)?)
     }
 
-    pub(crate) async fn read_subscription(
-        &self,
-        caller: &Caller,
-        id: &str,
-    ) -> Result<Response<Bytes>, Refusal> {
-        let (_, view) = self.owned(caller, id).await?;
-        Ok(json(200, &view))
+    pub(crate) async fn read_subscription(&self, call: &Call<'_>) -> Result<Response<Bytes>, Refusal> {
+        let (_, view) = self.owned(call.caller()?, call.id()?).await?;
+        revision::read(call.request.headers(), &view)
     }
 
-    pub(crate) async fn list_subscriptions(
-        &self,
-        caller: &Caller,
-        request: &Request,
-    ) -> Result<Response<Bytes>, Refusal> {
-        let pairs = query(request)?;
-        let cursor = pairs.iter().find(|(name, _)| name == "cursor").map(|(_, value)| value.as_str());
-        let after = cursor.map(SubscriptionId::from_str).transpose().map_err(|fault| {
-            Refusal::new(Reason::BodyMalformed, fault.to_string())
-                .at("cursor", "the next of an earlier answer")
-        })?;
-        let ids = self.objects.subscriptions(caller.tenant(), caller.environment(), after, 100).await?;
-        let next = if ids.len() == 100 { ids.last().cloned() } else { None };
+    pub(crate) async fn list_subscriptions(&self, call: &Call<'_>) -> Result<Response<Bytes>, Refusal> {
+        let (caller, after, limit) = (call.caller()?, call.query.cursor()?, call.query.limit()?);
+        let ids = self.objects.subscriptions(caller.tenant(), caller.environment(), after, limit).await?;
+        let next = if ids.len() == limit as usize { ids.last().cloned() } else { None };
         Ok(json(200, &object!({ "items": ids, "next": next })))
     }
 
-    pub(crate) async fn request_challenge(
-        &self,
-        caller: &Caller,
-        id: &str,
-    ) -> Result<Response<Bytes>, Refusal> {
-        let (id, _) = self.owned(caller, id).await?;
-        let it = self.objects.request_challenge(&id).await?;
-        Ok(json(202, &it.view))
+    pub(crate) async fn request_challenge(&self, call: &Call<'_>) -> Result<Response<Bytes>, Refusal> {
+        let (id, _) = self.owned(call.caller()?, call.id()?).await?;
+        let it = self.objects.once(&id, call.once.as_ref(), Command::RequestChallenge).await?;
+        tagged(202, &it.view, &it.view)
     }
 
     pub(crate) async fn evidence(&self, caller: &Caller, id: &str) -> Result<Response<Bytes>, Refusal> {
@@ -125,7 +107,7 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
         };
         let it = self.objects.describe(&id).await.map_err(alike)?;
         let ours = it.tenant_id == *caller.tenant() && it.environment == caller.environment();
-        if ours { Ok((id, it.view)) } else { Err(unknown()) }
+        if ours && caller.sees(&id, &it.view)? { Ok((id, it.view)) } else { Err(unknown()) }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use hookproof_authority::api::{
-    is_token, json, percent_decode, problem, query_pairs, stranger, with_request_id,
+    is_token, json, percent_decode, problem, query_pairs, stranger, unauthorized, with_request_id,
 };
 use hookproof_authority::inbox::{StateFilter, Wakeup};
 use hookproof_core::receiver::SourceName;
@@ -58,7 +58,7 @@ where
                 reason,
                 ..Line::default()
             });
-            return stranger(401, Reason::TokenRefused.outside());
+            return unauthorized();
         }
         let methods = methods(rest);
         if !methods.is_empty() && !methods.split(", ").any(|method| method == request.method().as_str()) {

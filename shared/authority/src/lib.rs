@@ -16,6 +16,7 @@
 pub mod api;
 pub mod directory;
 pub mod event;
+pub mod idempotency;
 pub mod inbox;
 pub mod message;
 pub mod subscription;

@@ -17,11 +17,11 @@ pub enum Fault {
 }
 
 macro_rules! reasons {
-    ($($(#[$doc:meta])* $name:ident = $code:literal, $status:literal;)*) => {
+    ($($(#[doc = $doc:literal])* $name:ident = $code:literal, $status:literal;)*) => {
         /// Why something was refused. Alphabetical by code.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Reason {
-            $($(#[$doc])* $name,)*
+            $($(#[doc = $doc])* $name,)*
         }
 
         impl Reason {
@@ -31,6 +31,11 @@ macro_rules! reasons {
             /// The stable dotted code.
             pub fn code(self) -> &'static str {
                 match self { $(Self::$name => $code,)* }
+            }
+
+            /// What it means, for the caller who is entitled to it.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Self::$name => concat!($($doc),*),)* }.trim_start()
             }
 
             /// The HTTP status it is answered with, where it is answered over HTTP.
@@ -196,6 +201,7 @@ impl Reason {
             404 => "Not found",
             405 => "Method not allowed",
             409 => "Conflict",
+            412 => "Precondition failed",
             413 => "Content too large",
             422 => "Unprocessable content",
             500 => "Internal error",
@@ -276,6 +282,7 @@ mod tests {
         for &reason in Reason::ALL {
             assert_eq!(Reason::parse(reason.code()), Some(reason));
             assert!((400..600).contains(&reason.http_status()), "{reason}");
+            assert!(reason.meaning().ends_with('.') && !reason.meaning().starts_with(' '), "{reason}");
         }
         let mut codes: Vec<_> = Reason::ALL.iter().map(|r| r.code()).collect();
         codes.sort_unstable();

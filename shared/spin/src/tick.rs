@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use hookproof_authority::api::{is_token, json, stranger};
+use hookproof_authority::api::{is_token, json, stranger, unauthorized};
 use hookproof_core::digest::Digest;
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Aggregate, Clock};
@@ -94,7 +94,7 @@ pub async fn answer<T>(app: &Rc<impl Works + 'static>, request: &Request<T>) -> 
         return Some(stranger(405, Reason::MethodNotAllowed.outside()));
     }
     if !is_token(request.headers(), &app.token().digest) {
-        return Some(stranger(401, Reason::TokenRefused.outside()));
+        return Some(unauthorized());
     }
     if request.headers().get("prefer").is_some_and(|value| value == SOON) {
         soon(app);

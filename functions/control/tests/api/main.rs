@@ -6,6 +6,11 @@ mod access;
 mod bodies;
 mod events;
 mod ledger;
+mod lists;
+mod portal;
+mod repeats;
+mod schema;
+mod table;
 
 #[path = "../../../../shared/authority/tests/support/mod.rs"]
 mod support;
@@ -45,7 +50,9 @@ impl Answer {
     /// Status, reason and field of a problem.
     pub(crate) fn problem(&self) -> (u16, &str, &str) {
         let text = |name: &str| self.body[name].as_str().unwrap_or("");
-        assert!(text("type").ends_with(text("reason")) && self.body["status"] == self.status, "{self:?}");
+        schema::conforms("Problem", &self.body);
+        assert_eq!(text("type"), format!("urn:hookproof:problem:{}", text("reason")), "{self:?}");
+        assert!(self.body["status"] == self.status && !text("detail").is_empty(), "{self:?}");
         (self.status, text("reason"), text("field"))
     }
 }
@@ -133,6 +140,15 @@ pub(crate) fn event(id: &str) -> Value {
 }
 
 pub(crate) fn read(response: &Response<Bytes>) -> Answer {
-    let body = serde_json::from_slice(response.body()).unwrap();
+    let field = |name: &str| response.headers().get(name).map(|value| value.to_str().unwrap());
+    assert!(field("request-id").is_some_and(|id| id.starts_with("req_") && id.len() == 30));
+    let problem = field("content-type") == Some("application/problem+json");
+    assert_eq!(problem, response.status().as_u16() >= 400);
+    assert_eq!(response.status() == 401, field("www-authenticate") == Some("Bearer"));
+    let body = if response.body().is_empty() {
+        Value::Null
+    } else {
+        serde_json::from_slice(response.body()).unwrap()
+    };
     Answer { status: response.status().as_u16(), body }
 }

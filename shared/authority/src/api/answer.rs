@@ -36,10 +36,15 @@ pub fn json(status: u16, body: &impl Serialize) -> Response<Bytes> {
     typed(status, "application/json", body)
 }
 
+/// An answer whose body is a text of ours; never to be cached.
+pub fn text(status: u16, content_type: &'static str, body: &'static str) -> Response<Bytes> {
+    whole(status, content_type, Bytes::from_static(body.as_bytes()))
+}
+
 /// A refusal for the caller who is entitled to its reason.
 pub fn problem(refusal: &Refusal) -> Response<Bytes> {
     let reason = refusal.reason;
-    let detail = Some(refusal.detail.as_str()).filter(|detail| !detail.is_empty());
+    let detail = Some(refusal.detail.as_str()).filter(|detail| !detail.is_empty()).or(Some(reason.meaning()));
     let body = Problem {
         r#type: format!("{PROBLEM}{reason}"),
         title: reason.outside(),
@@ -49,11 +54,21 @@ pub fn problem(refusal: &Refusal) -> Response<Bytes> {
         field: refusal.field.as_deref(),
         accepted: refusal.accepted.as_deref(),
     };
-    refused(reason.http_status(), &body)
+    refused(reason.http_status(), &body, "Bearer")
 }
 
-/// A refusal for a stranger: `status` and generic words, never what was expected.
+/// A refusal for a stranger: `status` and generic words, never what was expected. Where it is a 401, a
+/// signature was what would have told who they are.
 pub fn stranger(status: u16, title: &'static str) -> Response<Bytes> {
+    bare(status, title, "Signature")
+}
+
+/// The refusal of a stranger without the route's bearer token.
+pub fn unauthorized() -> Response<Bytes> {
+    bare(401, Reason::TokenRefused.outside(), "Bearer")
+}
+
+fn bare(status: u16, title: &'static str, scheme: &'static str) -> Response<Bytes> {
     let body = Problem {
         r#type: "about:blank".to_owned(),
         title,
@@ -63,7 +78,7 @@ pub fn stranger(status: u16, title: &'static str) -> Response<Bytes> {
         field: None,
         accepted: None,
     };
-    refused(status, &body)
+    refused(status, &body, scheme)
 }
 
 /// Puts a fresh `request-id` on an answer.
@@ -112,11 +127,11 @@ fn malformed(detail: String, kind: &str) -> Refusal {
     Refusal::new(Reason::BodyMalformed, detail).at("body", kind)
 }
 
-fn refused(status: u16, body: &Problem<'_>) -> Response<Bytes> {
+fn refused(status: u16, body: &Problem<'_>, scheme: &'static str) -> Response<Bytes> {
     let mut answer = typed(status, "application/problem+json", body);
     let headers = answer.headers_mut();
     match status {
-        401 => headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")),
+        401 => headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(scheme)),
         429 | 503 => headers.insert(RETRY_AFTER, HeaderValue::from_static(RETRY_SECONDS)),
         _ => None,
     };
@@ -125,7 +140,11 @@ fn refused(status: u16, body: &Problem<'_>) -> Response<Bytes> {
 
 fn typed(status: u16, content_type: &'static str, body: &impl Serialize) -> Response<Bytes> {
     // Structs of strings and numbers always serialise.
-    let mut answer = Response::new(Bytes::from(serde_json::to_vec(body).unwrap_or_default()));
+    whole(status, content_type, Bytes::from(serde_json::to_vec(body).unwrap_or_default()))
+}
+
+fn whole(status: u16, content_type: &'static str, body: Bytes) -> Response<Bytes> {
+    let mut answer = Response::new(body);
     *answer.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -6,7 +6,7 @@ mod answer;
 mod bearer;
 mod percent;
 
-pub use answer::{json, parse_json, parse_outer, problem, stranger, with_request_id};
+pub use answer::{json, parse_json, parse_outer, problem, stranger, text, unauthorized, with_request_id};
 pub use bearer::{bearer, is_token};
 pub use percent::{percent_decode, query_pairs};
 

@@ -1,15 +1,22 @@
 //! The directory of one (tenant, environment): which subscriptions may want an event. Only a
 //! prefilter; each subscription's authority decides.
 
+mod tokens;
+
 use hookproof_core::envelope::major;
-use hookproof_core::id::{Environment, SubscriptionId, TenantId};
+use hookproof_core::id::{Environment, SubscriptionId, TenantId, TokenId};
 use hookproof_core::subscription::TopicPattern;
 use hookproof_core::time::Timestamp;
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Aggregate, Ask, Commit, Context, FromRow, Sql, Value};
 use serde::{Deserialize, Serialize};
 
+use crate::idempotency::{INDEX, Once, Records, TABLE};
 use crate::rows::{from_json, to_json};
+use crate::token::Record;
+
+/// The directory of what is no tenant's: requests under the root token are remembered here.
+pub const ROOT: &str = "root";
 
 /// The directory's code.
 pub struct Directory;
@@ -62,6 +69,22 @@ pub enum Command {
         /// At most so many.
         limit: u32,
     },
+    /// Remembers the id that a request makes; a repeat gets the id of the first.
+    Remember {
+        /// The request.
+        once: Once,
+        /// The id, if it is the first.
+        id: String,
+    },
+    /// Lists a token, or what has become of it.
+    ListToken(Record),
+    /// Tokens in id order.
+    Tokens {
+        /// Continue after this one.
+        after: Option<TokenId>,
+        /// At most so many.
+        limit: u32,
+    },
 }
 
 /// A reply of a directory, sent bare: [`AskDirectory`] knows its type.
@@ -70,10 +93,14 @@ pub enum Command {
 pub enum Reply {
     /// To `CreateTenant` and `Tenant`.
     Tenant(Tenant),
-    /// To `List`.
+    /// To `List` and `ListToken`.
     Listed(()),
     /// To `Match` and `Subscriptions`.
     Subscriptions(Vec<SubscriptionId>),
+    /// To `Remember`.
+    Remembered(String),
+    /// To `Tokens`.
+    Tokens(Vec<Record>),
 }
 
 const SCHEMA: &[&str] = &[
@@ -82,6 +109,9 @@ const SCHEMA: &[&str] = &[
         directory TEXT NOT NULL, subscription TEXT NOT NULL, record TEXT NOT NULL,
         PRIMARY KEY(directory, subscription)
     ) WITHOUT ROWID",
+    tokens::TABLE,
+    TABLE,
+    INDEX,
 ];
 
 /// The key of a directory object.
@@ -133,6 +163,28 @@ pub trait AskDirectory: Ask<Directory> {
     ) -> Result<Vec<SubscriptionId>, Refusal> {
         self.ask(&key(tenant, environment), Command::Subscriptions { after, limit }).await
     }
+
+    /// The id that a request makes: `id`, or that of its first coming. `directory` is a tenant's
+    /// [`key`] or [`ROOT`].
+    async fn remember(&self, directory: &str, once: Once, id: String) -> Result<String, Refusal> {
+        self.ask(directory, Command::Remember { once, id }).await
+    }
+
+    /// Lists a token, before it can be used, or what has become of it.
+    async fn list_token(&self, record: Record) -> Result<(), Refusal> {
+        self.ask(&key(&record.tenant_id, record.environment), Command::ListToken(record)).await
+    }
+
+    /// Tokens in id order.
+    async fn tokens(
+        &self,
+        tenant: &TenantId,
+        environment: Environment,
+        after: Option<TokenId>,
+        limit: u32,
+    ) -> Result<Vec<Record>, Refusal> {
+        self.ask(&key(tenant, environment), Command::Tokens { after, limit }).await
+    }
 }
 
 impl<T: Ask<Directory>> AskDirectory for T {}
@@ -175,6 +227,11 @@ impl Aggregate for Directory {
                 };
                 Reply::Subscriptions(rows.iter().map(id).collect::<Result<_, _>>()?)
             }
+            Command::Remember { once, id } => Reply::Remembered(remember(context, sql, &once, id).await?),
+            Command::ListToken(record) => Reply::Listed(tokens::list(context, sql, &record).await?),
+            Command::Tokens { after, limit } => {
+                Reply::Tokens(tokens::page(context, sql, after.as_ref(), limit.clamp(1, 200)).await?)
+            }
         };
         Ok(Commit::keep(reply))
     }
@@ -187,6 +244,24 @@ impl Aggregate for Directory {
 async fn read<S: Sql>(context: &Context<'_>, sql: &S) -> Result<Option<Tenant>, Refusal> {
     let rows = sql.query("SELECT record FROM tenant WHERE directory = ?", &[context.key.into()]).await?;
     rows.first().map(|row| from_json(row.text(0)?)).transpose()
+}
+
+/// A tenant's directory remembers for that tenant only; the one of [`ROOT`] has none.
+async fn remember<S: Sql>(
+    context: &Context<'_>,
+    sql: &S,
+    once: &Once,
+    id: String,
+) -> Result<String, Refusal> {
+    if context.key != ROOT {
+        read(context, sql).await?.ok_or(Reason::TenantUnknown)?;
+    }
+    let records = Records { sql, object: context.key, now: context.now };
+    if let Some(first) = records.find(once).await? {
+        return Ok(first);
+    }
+    records.keep(once, &id).await?;
+    Ok(id)
 }
 
 async fn create<S: Sql>(context: &Context<'_>, sql: &S, tenant: Tenant) -> Result<Tenant, Refusal> {

@@ -16,6 +16,7 @@ use super::command::{
 use super::lifecycle::Expected;
 use super::receipt::{ReceiptOutcome, ReceiptRequest};
 use super::register::{Registered, Registration};
+use crate::idempotency::Once;
 
 /// Calls to authorities.
 #[expect(async_fn_in_trait, reason = "hosts are single-threaded; a Send bound would exclude Workers")]
@@ -72,6 +73,20 @@ pub trait AskAuthority: Ask<Authority> {
         signature: String,
     ) -> Result<Described, Refusal> {
         self.ask(id.as_str(), Command::RequestChallenge { consent: Some(signature) }).await
+    }
+
+    /// Sends a command that answers a [`Described`], for a request that may come twice.
+    async fn once(
+        &self,
+        id: &SubscriptionId,
+        once: Option<&Once>,
+        command: Command,
+    ) -> Result<Described, Refusal> {
+        let command = match once {
+            Some(once) => Command::Once { once: once.clone(), command: Box::new(command) },
+            None => command,
+        };
+        self.ask(id.as_str(), command).await
     }
 
     /// The challenge that is due, if one is.

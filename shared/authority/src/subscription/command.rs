@@ -13,6 +13,7 @@ use super::change::{ChangeRequest, Changed};
 use super::lifecycle::Expected;
 use super::receipt::{ReceiptOutcome, ReceiptRequest};
 use super::register::{Registered, Registration};
+use crate::idempotency::Once;
 use crate::message::EventRef;
 
 /// A command to one authority.
@@ -88,6 +89,13 @@ pub enum Command {
     },
     /// Reads the evidence chain.
     Evidence,
+    /// Runs a command that answers a [`Described`] once; a repeat of the request reads the subscription.
+    Once {
+        /// The request.
+        once: Once,
+        /// What it asks for.
+        command: Box<Self>,
+    },
 }
 
 /// A reply to a command, sent bare: [`super::AskAuthority`] knows its type. Views travel as the JSON they

@@ -68,8 +68,15 @@ impl Aggregate for Authority {
             return self.register(context, sql, *registration).await;
         }
         let mut session = self.open(context, sql).await?;
+        let command = if let Command::Once { once, command } = command {
+            if session.first(&once).await? { *command } else { Command::Describe }
+        } else {
+            command
+        };
         let reply = match command {
-            Command::Register(_) => return Err(hookproof_core::Reason::InternalCorrupt.into()),
+            Command::Once { .. } | Command::Register(_) => {
+                return Err(hookproof_core::Reason::InternalCorrupt.into());
+            }
             Command::Describe => Reply::Subscription(Box::new(session.describe().await?)),
             Command::Change(asked) => Reply::Changed(Box::new(session.change(*asked).await?)),
             Command::Suspend { reason } => {

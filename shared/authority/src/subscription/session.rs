@@ -13,6 +13,7 @@ use hookproof_ports::{Alarm, Commit, Context, Sql};
 use super::evidence::What;
 use super::store::{HeadRow, Tables, chain_scope};
 use super::{Authority, Reply, Wake};
+use crate::idempotency::{Once, Records};
 use crate::rows::to_json;
 
 /// After announcing work the timer waits this long before it announces the same work again.
@@ -103,6 +104,15 @@ impl<S: Sql> Session<'_, S> {
         self.head.record.revision += 1;
         self.changed = true;
         Ok(())
+    }
+
+    /// Whether a request comes for the first time, which is remembered with what it does.
+    pub(super) async fn first(&self, once: &Once) -> Result<bool, Refusal> {
+        let records = Records { sql: self.tables.sql, object: self.tables.subscription, now: self.now() };
+        if records.find::<()>(once).await?.is_some() {
+            return Ok(false);
+        }
+        records.keep(once, &()).await.map(|()| true)
     }
 
     /// Notes that something that moves the timer was written.

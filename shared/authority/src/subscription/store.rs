@@ -48,6 +48,8 @@ pub(super) const SCHEMA: &[&str] = &[
         body TEXT NOT NULL, at INTEGER NOT NULL,
         PRIMARY KEY(subscription, seq)
     ) WITHOUT ROWID",
+    crate::idempotency::TABLE,
+    crate::idempotency::INDEX,
 ];
 
 /// What belongs to the subscription rather than to one of its generations.
