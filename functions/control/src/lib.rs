@@ -10,6 +10,7 @@ mod access;
 mod deliveries;
 mod events;
 mod http;
+mod lifecycle;
 mod once;
 mod portal;
 mod query;

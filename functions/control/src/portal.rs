@@ -67,6 +67,11 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
             let words = format!("a {} subscription has no portal", shown.state);
             return Err(Refusal::new(Reason::StateForbids, words));
         }
+        if shown.needs_recovery() {
+            let words =
+                "the subscription waits for its recovery credential; until then nobody else gets a look";
+            return Err(Refusal::new(Reason::RecoveryRequired, words));
+        }
         let now = self.clock.now();
         let fresh = TokenId::mint(&self.settings.id_key, now, random(&self.entropy));
         let link_id = self.id_once(&caller.directory(), call.once.as_ref(), fresh).await?;

@@ -43,6 +43,13 @@ pub enum Action {
     Register,
     ListSubscriptions,
     ReadSubscription,
+    Change,
+    Revoke,
+    Pause,
+    Suspend,
+    Resume,
+    Recover,
+    Generations,
     RequestChallenge,
     Evidence,
     PortalLink,
@@ -144,6 +151,7 @@ pub fn find<'p>(method: &str, path: &'p str) -> Result<(&'static Route, Vec<&'p 
 const GET: &str = "GET";
 const POST: &str = "POST";
 const DELETE: &str = "DELETE";
+const PATCH: &str = "PATCH";
 
 /// The tenant's own tokens only.
 const fn own(scope: Scope) -> Access {
@@ -157,6 +165,17 @@ const fn shared(scope: Scope) -> Access {
 
 const PAGED: &[&str] = &["cursor", "limit"];
 const NO_SUBSCRIPTION: &[Reason] = &[Reason::SubscriptionUnknown];
+const CHANGES: &[Reason] = &[
+    Reason::SubscriptionUnknown,
+    Reason::StateForbids,
+    Reason::PreconditionFailed,
+    Reason::EndpointRefused,
+    Reason::KeyWeak,
+    Reason::KeyReserved,
+    Reason::RecoveryRequired,
+    Reason::RecoveryRefused,
+    Reason::RegionImmutable,
+];
 
 /// The table.
 #[rustfmt::skip]
@@ -197,15 +216,53 @@ pub static ROUTES: &[Route] = &[
         "Read a subscription")
         .answers(&[(200, "Subscription"), (304, "")])
         .refuses(NO_SUBSCRIPTION),
+    route(PATCH, "/v1/subscriptions/{subscription_id}", own(Scope::SubscriptionsWrite), Action::Change,
+        "Change a subscription; what it binds stages the next generation")
+        .takes("SubscriptionPatch")
+        .answers(&[(200, "SubscriptionChanged")])
+        .refuses(CHANGES),
+    route(DELETE, "/v1/subscriptions/{subscription_id}", own(Scope::SubscriptionsWrite), Action::Revoke,
+        "Revoke a subscription")
+        .query(&["registered"])
+        .answers(&[(200, "Subscription")])
+        .refuses(&[Reason::SubscriptionUnknown, Reason::StateForbids, Reason::PreconditionFailed]),
+    route(POST, "/v1/subscriptions/{subscription_id}/pause", own(Scope::SubscriptionsWrite), Action::Pause,
+        "Hold deliveries until it is resumed")
+        .answers(&[(200, "Subscription")])
+        .refuses(&[Reason::SubscriptionUnknown, Reason::StateForbids]),
+    route(POST, "/v1/subscriptions/{subscription_id}/suspend", own(Scope::SubscriptionsWrite), Action::Suspend,
+        "Suspend a subscription for what was found out about its endpoint")
+        .takes("Suspension")
+        .answers(&[(200, "Subscription")])
+        .refuses(&[Reason::SubscriptionUnknown, Reason::StateForbids]),
+    route(POST, "/v1/subscriptions/{subscription_id}/resume", own(Scope::SubscriptionsWrite), Action::Resume,
+        "Bring a suspended subscription back; it is challenged at once")
+        .answers(&[(200, "Subscription")])
+        .refuses(&[Reason::SubscriptionUnknown, Reason::StateForbids, Reason::RecoveryRequired]),
+    route(POST, "/v1/subscriptions/{subscription_id}/recover", own(Scope::SubscriptionsWrite), Action::Recover,
+        "Bring a subscription back with its recovery credential, under a new secret")
+        .takes("Recovery")
+        .answers(&[(200, "SubscriptionChanged")])
+        .refuses(&[Reason::SubscriptionUnknown, Reason::StateForbids, Reason::RecoveryRefused]),
+    route(GET, "/v1/subscriptions/{subscription_id}/generations", shared(Scope::SubscriptionsRead),
+        Action::Generations, "List a subscription's generations, newest first")
+        .answers(&[(200, "Generations")])
+        .refuses(NO_SUBSCRIPTION),
     route(POST, "/v1/subscriptions/{subscription_id}/challenge",
         Access::Scope(Scope::SubscriptionsWrite, Portals::Acts), Action::RequestChallenge,
-        "Ask for a challenge of the generation that waits for one")
+        "Ask for a challenge of the generations that wait for one")
+        .takes("ChallengeRequest")
         .answers(&[(202, "Subscription")])
-        .refuses(&[Reason::SubscriptionUnknown, Reason::StateForbids]),
+        .refuses(&[
+            Reason::SubscriptionUnknown,
+            Reason::StateForbids,
+            Reason::RecoveryRequired,
+            Reason::KeyChangeUnproved,
+        ]),
     route(POST, "/v1/subscriptions/{subscription_id}/portal-link", own(Scope::SubscriptionsWrite), Action::PortalLink,
         "Make a link to the portal for the subscriber")
         .answers(&[(201, "PortalLink")])
-        .refuses(&[Reason::SubscriptionUnknown, Reason::StateForbids]),
+        .refuses(&[Reason::SubscriptionUnknown, Reason::StateForbids, Reason::RecoveryRequired]),
     route(GET, "/v1/subscriptions/{subscription_id}/evidence", shared(Scope::DeliveriesRead), Action::Evidence,
         "Export the evidence chain")
         .answers(&[(200, "Evidence")])

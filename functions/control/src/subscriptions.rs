@@ -8,11 +8,12 @@ use ::http::Response;
 use bytes::Bytes;
 use hookproof_authority::api::{json, parse_json};
 use hookproof_authority::directory::{AskDirectory, Listing};
-use hookproof_authority::subscription::{AskAuthority, Command, Registered, Registration};
+use hookproof_authority::subscription::{AskAuthority, Registered, Registration};
 use hookproof_core::id::SubscriptionId;
+use hookproof_core::subscription::TopicPattern;
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Clock, Entropy, Journal, Line, Queue, random};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json as object;
 use serde_json::value::RawValue;
 
@@ -30,6 +31,25 @@ struct Once {
     next: &'static str,
 }
 
+/// What control reads of a view to tell the directory.
+#[derive(Deserialize)]
+struct Wanted {
+    generations: Vec<WantedGeneration>,
+}
+
+#[derive(Deserialize)]
+struct WantedGeneration {
+    state: String,
+    topics: Vec<TopicPattern>,
+    accepted_versions: Vec<String>,
+}
+
+impl WantedGeneration {
+    fn has_ended(&self) -> bool {
+        ["CLOSED", "REVOKED", "EXPIRED"].contains(&self.state.as_str())
+    }
+}
+
 const NEXT: &str = "keep secret and recovery_credential, they are not shown again; configure the receiver with \
     issuer, generation, secret and keys; then POST /v1/subscriptions/{id}/challenge";
 
@@ -37,6 +57,7 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
     pub(crate) async fn register(&self, call: &Call<'_>) -> Result<Response<Bytes>, Refusal> {
         let caller = call.caller()?;
         let asked: Asked = parse_json(call.request.body(), SHAPE)?;
+        let expires_at = asked.expires_at;
         let (terms, signing) = asked.terms(&self.settings.policy)?;
         let fresh = SubscriptionId::mint(&self.settings.id_key, self.clock.now(), random(&self.entropy));
         let id = self.id_once(&caller.directory(), call.once.as_ref(), fresh).await?;
@@ -50,7 +71,7 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
             environment: caller.environment(),
             terms,
             signing,
-            expires_at: None,
+            expires_at,
         };
         self.objects.list(caller.tenant(), caller.environment(), listing).await?;
         let registered = self.objects.register(&id, registration).await?;
@@ -78,10 +99,25 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
         Ok(json(200, &object!({ "items": ids, "next": next })))
     }
 
-    pub(crate) async fn request_challenge(&self, call: &Call<'_>) -> Result<Response<Bytes>, Refusal> {
-        let (id, _) = self.owned(call.caller()?, call.id()?).await?;
-        let it = self.objects.once(&id, call.once.as_ref(), Command::RequestChallenge).await?;
-        tagged(202, &it.view, &it.view)
+    /// Tells the directory what the subscription's generations want, from its own view: before any of them
+    /// can become active, and again after they have ended.
+    pub(crate) async fn relist(
+        &self,
+        caller: &Caller,
+        id: &SubscriptionId,
+        view: &RawValue,
+    ) -> Result<(), Refusal> {
+        let wanted: Wanted =
+            serde_json::from_str(view.get()).map_err(|_| Refusal::from(Reason::InternalCorrupt))?;
+        let open = || wanted.generations.iter().filter(|it| !it.has_ended());
+        let mut topics: Vec<_> = open().flat_map(|it| it.topics.clone()).collect();
+        topics.sort_by_key(ToString::to_string);
+        topics.dedup();
+        let takes_all = open().any(|it| it.accepted_versions.is_empty());
+        let accepted_versions =
+            if takes_all { Vec::new() } else { open().flat_map(|it| it.accepted_versions.clone()).collect() };
+        let listing = Listing { subscription_id: id.clone(), topics, accepted_versions };
+        self.objects.list(caller.tenant(), caller.environment(), listing).await
     }
 
     pub(crate) async fn evidence(&self, caller: &Caller, id: &str) -> Result<Response<Bytes>, Refusal> {
@@ -112,7 +148,7 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
 }
 
 /// One JSON object with the members of `view` and then those of `more`.
-fn joined(view: &RawValue, more: &impl Serialize) -> Result<Box<RawValue>, Refusal> {
+pub(crate) fn joined(view: &RawValue, more: &impl Serialize) -> Result<Box<RawValue>, Refusal> {
     let more = serde_json::to_string(more).map_err(|_| Refusal::from(Reason::InternalCorrupt))?;
     let parts = view.get().strip_suffix('}').zip(more.strip_prefix('{'));
     let (head, tail) = parts.ok_or(Reason::InternalCorrupt)?;

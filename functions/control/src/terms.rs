@@ -1,14 +1,15 @@
 //! A registration as written by a caller, and the terms it becomes: every field is judged before
 //! anything is stored.
 
-use hookproof_authority::subscription::SigningAlg;
+use hookproof_authority::subscription::{ChangeRequest, SigningAlg};
 use hookproof_core::endpoint::{EndpointPolicy, EndpointUrl};
 use hookproof_core::retry::Policy;
 use hookproof_core::subscription::{
-    OldGenerations, Owner, PROFILE_DELIVERY, ReceiptContract, Terms, TopicPattern,
+    Change, Expiry, OldGenerations, Owner, PROFILE_DELIVERY, ReceiptContract, Terms, TopicPattern,
 };
+use hookproof_core::time::Timestamp;
 use hookproof_core::{Reason, Refusal};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 /// The body of `POST /v1/subscriptions`.
@@ -30,22 +31,19 @@ pub(crate) struct Asked {
     retry_policy: Option<Value>,
     #[serde(default)]
     old_generations: Option<OldGenerations>,
+    #[serde(default)]
+    pub(crate) expires_at: Option<Timestamp>,
 }
 
 pub(crate) const SHAPE: &str = "{\"endpoint\", \"topics\": [\"invoice.*\"], \"owner\": {\"name\", \"contact\"}, \
-    \"accepted_versions\"?, \"profile\"?, \"signing\"?, \"receipt\"?, \"retry_policy\"?, \"old_generations\"?}";
+    \"accepted_versions\"?, \"profile\"?, \"signing\"?, \"receipt\"?, \"retry_policy\"?, \"old_generations\"?, \
+    \"expires_at\"?}";
 
 impl Asked {
     /// The terms and the signing algorithm, or the first field that does not fit.
     pub(crate) fn terms(self, policy: &EndpointPolicy) -> Result<(Terms, SigningAlg), Refusal> {
-        let endpoint = EndpointUrl::parse(&self.endpoint, policy).map_err(|refusal| {
-            Refusal::from(refusal)
-                .at("endpoint", "an https URL with a public host, e.g. https://hooks.example.com/in")
-        })?;
-        let profile = self.profile.unwrap_or_else(|| PROFILE_DELIVERY.to_owned());
-        if profile != PROFILE_DELIVERY {
-            return Err(malformed("profile", "this signing profile is not offered", PROFILE_DELIVERY));
-        }
+        let endpoint = endpoint(&self.endpoint, policy)?;
+        let profile = profile(self.profile.unwrap_or_else(|| PROFILE_DELIVERY.to_owned()))?;
         let receipt = self.receipt.unwrap_or(ReceiptContract::None);
         receipt.check()?;
         let terms = Terms {
@@ -55,11 +53,76 @@ impl Asked {
             profile,
             receipt,
             owner: owner(self.owner)?,
-            retry: retry(self.retry_policy)?,
+            retry: self.retry_policy.map_or_else(standard, retry)?,
             old_generations: self.old_generations.unwrap_or(OldGenerations::Drain),
         };
         Ok((terms, self.signing))
     }
+}
+
+/// The body of `PATCH /v1/subscriptions/{id}`: what is to be different.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Patch {
+    endpoint: Option<String>,
+    topics: Option<Vec<String>>,
+    owner: Option<Owner>,
+    accepted_versions: Option<Vec<String>>,
+    profile: Option<String>,
+    signing: Option<SigningAlg>,
+    receipt: Option<ReceiptContract>,
+    retry_policy: Option<Value>,
+    old_generations: Option<OldGenerations>,
+    #[serde(deserialize_with = "present")]
+    expires_at: Option<Option<Timestamp>>,
+    region: Option<Value>,
+    recovery_credential: Option<String>,
+}
+
+pub(crate) const PATCH_SHAPE: &str = "any of \"endpoint\", \"topics\", \"owner\", \"accepted_versions\", \"profile\", \
+    \"signing\", \"receipt\" (these stage the next generation), \"retry_policy\", \"old_generations\", \"expires_at\"; \
+    \"recovery_credential\" where a new receipt key needs it";
+
+impl Patch {
+    /// The change, or the first field that does not fit.
+    pub(crate) fn change(self, policy: &EndpointPolicy) -> Result<ChangeRequest, Refusal> {
+        if self.region.is_some() {
+            let words = "a subscription is sent from its region for good; register another one there";
+            return Err(Refusal::new(Reason::RegionImmutable, words).at("region", "no region"));
+        }
+        let change = Change {
+            endpoint: self.endpoint.map(|text| endpoint(&text, policy)).transpose()?,
+            topics: self.topics.map(|texts| topics(&texts)).transpose()?,
+            accepted_versions: self.accepted_versions.map(versions).transpose()?,
+            profile: self.profile.map(profile).transpose()?,
+            receipt: self.receipt.map(|it| it.check().map(|()| it)).transpose()?,
+            owner: self.owner.map(owner).transpose()?,
+            retry: self.retry_policy.map(retry).transpose()?,
+            old_generations: self.old_generations,
+            expiry: self.expires_at.map(|at| Expiry { at }),
+        };
+        let (signing, recovery_credential) = (self.signing, self.recovery_credential);
+        Ok(ChangeRequest { change, signing, expected: None, recovery_credential })
+    }
+}
+
+/// A field that is there, be it null.
+fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<Option<T>>, D::Error> {
+    Option::deserialize(from).map(Some)
+}
+
+fn endpoint(text: &str, policy: &EndpointPolicy) -> Result<EndpointUrl, Refusal> {
+    EndpointUrl::parse(text, policy).map_err(|refusal| {
+        Refusal::from(refusal)
+            .at("endpoint", "an https URL with a public host, e.g. https://hooks.example.com/in")
+    })
+}
+
+fn profile(name: String) -> Result<String, Refusal> {
+    if name == PROFILE_DELIVERY {
+        return Ok(name);
+    }
+    Err(malformed("profile", "this signing profile is not offered", PROFILE_DELIVERY))
 }
 
 fn malformed(field: &str, detail: &str, accepted: &str) -> Refusal {
@@ -97,13 +160,16 @@ fn owner(owner: Owner) -> Result<Owner, Refusal> {
     Err(malformed("owner", "dead letters need an owner", "{\"name\", \"contact\"}, 1 to 200 characters each"))
 }
 
-fn retry(asked: Option<Value>) -> Result<Policy, Refusal> {
+fn standard() -> Result<Policy, Refusal> {
+    Policy::preset("standard").ok_or_else(|| Reason::InternalCorrupt.into())
+}
+
+fn retry(asked: Value) -> Result<Policy, Refusal> {
     let accepted = "\"standard\", \"immediate\", \"internal-bus\", or {\"name\": \"custom\", \"waits\", \"timeout\", \"deadline\"} in milliseconds";
     let policy = match asked {
-        None => Policy::preset("standard"),
-        Some(Value::String(name)) => Policy::preset(&name),
+        Value::String(name) => Policy::preset(&name),
         // Under its own name: what a published name means is published.
-        Some(custom) => serde_json::from_value(custom)
+        custom => serde_json::from_value(custom)
             .ok()
             .filter(|policy: &Policy| policy.name == "custom" && policy.is_usable()),
     };

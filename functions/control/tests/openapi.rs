@@ -50,6 +50,9 @@ fn parameters(route: &Route) -> Vec<Value> {
     if route.answers.iter().any(|(status, _)| *status == 304) {
         names.push("If-None-Match".to_owned());
     }
+    if route.refuses.contains(&Reason::PreconditionFailed) {
+        names.push("If-Match".to_owned());
+    }
     names.iter().map(|name| reference("parameters", name)).collect()
 }
 
@@ -60,7 +63,7 @@ fn responses(route: &Route) -> Value {
         if !schema.is_empty() {
             answer["content"] = json!({ "application/json": { "schema": reference("schemas", schema) } });
         }
-        if ["Subscription", "SubscriptionOnce"].contains(schema) || *status == 304 {
+        if ["Subscription", "SubscriptionOnce", "SubscriptionChanged"].contains(schema) || *status == 304 {
             answer["headers"] = json!({ "ETag": reference("headers", "ETag") });
         }
         responses.insert(status.to_string(), answer);
@@ -98,7 +101,7 @@ fn operation(route: &Route) -> Value {
     }
     if let Some(schema) = route.takes {
         let content = json!({ "application/json": { "schema": reference("schemas", schema) } });
-        operation["requestBody"] = json!({ "required": true, "content": content });
+        operation["requestBody"] = json!({ "required": schema != "ChallengeRequest", "content": content });
     }
     operation["security"] = match route.access {
         Access::Public => json!([]),

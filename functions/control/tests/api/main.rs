@@ -6,6 +6,7 @@ mod access;
 mod bodies;
 mod events;
 mod ledger;
+mod lifecycle;
 mod lists;
 mod portal;
 mod repeats;
@@ -18,13 +19,15 @@ mod support;
 use ::http::{Request, Response};
 use bytes::Bytes;
 use hookproof_authority::message::Fresh;
+use hookproof_authority::subscription::Described;
 use hookproof_control::{Control, Settings};
 use hookproof_core::Refusal;
 use hookproof_core::digest::Digest;
 use hookproof_core::endpoint::EndpointPolicy;
+use hookproof_core::id::Generation;
 use hookproof_native::{Kept, MemoryQueue, SeededEntropy, TestClock};
 use serde_json::{Value, json};
-use support::{Reach, World, now};
+use support::{Party, Reach, Setup, World, now};
 
 pub(crate) const ROOT: &str = "root-token";
 
@@ -125,6 +128,30 @@ impl Site {
         assert_eq!(answer.status, 201, "{answer:?}");
         answer
     }
+}
+
+impl Site {
+    /// Registers and proves a subscription; its answer.
+    pub(crate) fn active(&self, token: &str) -> Answer {
+        let answer = self.register(token);
+        let party = subscriber(&answer);
+        self.world.prove(&party);
+        answer
+    }
+}
+
+/// Who answers for a subscription that was just registered.
+pub(crate) fn subscriber(answer: &Answer) -> Party {
+    let described = Described {
+        tenant_id: answer.text("tenant_id").parse().unwrap(),
+        environment: serde_json::from_value(answer.body["environment"].clone()).unwrap(),
+        state: answer.text("state"),
+        view: serde_json::value::RawValue::from_string(answer.body.to_string()).unwrap(),
+    };
+    let setup = Setup { receipt: support::party::Contract::None, ..Setup::default() };
+    let (secret, recovery) = (answer.text("secret"), answer.text("recovery_credential"));
+    let id = answer.text("subscription_id").parse().unwrap();
+    Party::of(Generation::FIRST, setup, id, &described, secret, recovery)
 }
 
 pub(crate) fn registration() -> Value {

@@ -4,7 +4,7 @@ use hookproof_control::routes::{Access, ROUTES, Route};
 use hookproof_core::time::Span;
 use serde_json::{Value, json};
 
-use crate::table::{Place, bearer, body, paths, text};
+use crate::table::{Place, bearer, body, paths, prepare, text};
 use crate::{Answer, ROOT, Site, registration};
 
 fn keyed(site: &Site, auth: &str, path: &str, keys: &[&[u8]], body: &str) -> Answer {
@@ -45,6 +45,7 @@ fn every_post_does_once_what_comes_twice_under_one_key() {
     let site = Site::new();
     for route in posts() {
         let place = Place::new(&site);
+        prepare(&site, route, &place);
         let path = paths(route, &place.ids).remove(0);
         let (auth, text) = (bearer(route, &place), text(route, &place.ids));
         let first = keyed(&site, &auth, &path, &[b"key-1"], &text);
@@ -97,6 +98,7 @@ fn a_key_is_one_of_1_to_255_visible_ascii_characters() {
         assert_eq!(site.world.disk.dump(), before);
         for key in [&longest[..254], &longest, "!", "~"] {
             let place = Place::new(&site);
+            prepare(&site, route, &place);
             let path = paths(route, &place.ids).remove(0);
             let (auth, text) = (bearer(route, &place), crate::table::text(route, &place.ids));
             let answer = keyed(&site, &auth, &path, &[key.as_bytes()], &text);

@@ -1,7 +1,7 @@
 //! What every route of the table must keep, so that a new row cannot forget it.
 
 use hookproof_authority::token::Scope;
-use hookproof_control::routes::{Access, Portals, ROUTES, Route};
+use hookproof_control::routes::{Access, Action, Portals, ROUTES, Route};
 use hookproof_core::id::{TenantId, TokenId};
 use hookproof_core::time::Span;
 use hookproof_core::token::Token;
@@ -18,6 +18,7 @@ pub(crate) struct Ids {
     pub(crate) subscription: String,
     pub(crate) event: String,
     pub(crate) code: String,
+    pub(crate) recovery: String,
 }
 
 impl Ids {
@@ -42,13 +43,15 @@ impl Place {
     pub(crate) fn new(site: &Site) -> Self {
         let tenant = site.tenant("Acme");
         let token = site.token(&tenant, "test", &[]);
-        let subscription = site.register(&token).text("subscription_id");
+        let registered = site.active(&token);
+        let (subscription, recovery) =
+            (registered.text("subscription_id"), registered.text("recovery_credential"));
         let event_id = format!("evt-{}", &subscription[20..]);
         assert_eq!(site.post(&token, "/v1/events", &event(&event_id)).status, 202);
         let spare = Token::parse(&site.token(&tenant, "test", &[])).unwrap().id.to_string();
         let link = site.post(&token, &format!("/v1/subscriptions/{subscription}/portal-link"), &json!({}));
         let code = link.text("url").split_once("#code=").unwrap().1.to_owned();
-        let ids = Ids { tenant, token: spare, subscription, event: event_id, code };
+        let ids = Ids { tenant, token: spare, subscription, event: event_id, code, recovery };
         Self { token, ids }
     }
 }
@@ -62,6 +65,7 @@ fn nobody(site: &Site) -> Ids {
         subscription: site.world.mint().to_string(),
         event: "evt-nobody".into(),
         code: "hpc_test_00000000000000000000000000_0".into(),
+        recovery: "hp_recovery_nobody".into(),
     }
 }
 
@@ -75,7 +79,7 @@ pub(crate) fn paths(route: &Route, ids: &Ids) -> Vec<String> {
     let (mut always, mut either) = (Vec::new(), Vec::new());
     for &name in route.query {
         match name {
-            "cursor" | "limit" | "state" => {}
+            "cursor" | "limit" | "state" | "registered" => {}
             "environment" => always.push("environment=test".to_owned()),
             "tenant_id" => always.push(format!("{name}={}", ids.named(name))),
             _ => either.push(format!("{name}={}", ids.named(name))),
@@ -94,6 +98,10 @@ pub(crate) fn body(route: &Route, ids: &Ids) -> Option<Value> {
         "NewTenant" => json!({ "name": "New" }),
         "NewToken" => json!({ "tenant_id": ids.tenant, "environment": "test" }),
         "NewSubscription" => registration(),
+        "SubscriptionPatch" => json!({ "endpoint": "https://new.example.com/in" }),
+        "Suspension" => json!({ "reason": "operator" }),
+        "Recovery" => json!({ "recovery_credential": ids.recovery }),
+        "ChallengeRequest" => json!({}),
         "PortalCode" => json!({ "code": ids.code }),
         "NewEvent" => json!({ "type": "invoice.paid", "api_version": "1", "data": { "n": 1 } }),
         other => panic!("teach this test a body of the schema {other}"),
@@ -113,11 +121,20 @@ pub(crate) fn bearer(route: &Route, place: &Place) -> String {
     }
 }
 
+/// Brings the place to where the route can do what it does.
+pub(crate) fn prepare(site: &Site, route: &Route, place: &Place) {
+    if route.action == Action::Recover {
+        let path = format!("/v1/subscriptions/{}/pause", place.ids.subscription);
+        assert_eq!(site.post(&place.token, &path, &json!({})).status, 200);
+    }
+}
+
 #[test]
 fn every_route_answers_as_its_row_says() {
     let site = Site::new();
     for route in ROUTES {
         let place = Place::new(&site);
+        prepare(&site, route, &place);
         for path in paths(route, &place.ids) {
             let answer = site.call(&bearer(route, &place), route.method, &path, text(route, &place.ids));
             let said = route.answers.iter().find(|(status, _)| *status == answer.status);
@@ -170,9 +187,10 @@ fn another_tenants_and_another_environments_ids_answer_as_if_they_did_not_exist(
 #[test]
 fn every_route_takes_its_own_scope_and_no_other() {
     let site = Site::new();
-    let place = Place::new(&site);
     for route in ROUTES {
         let Access::Scope(scope, _) = route.access else { continue };
+        let place = Place::new(&site);
+        prepare(&site, route, &place);
         let others: Vec<&str> = Scope::ALL.iter().filter(|it| **it != scope).map(|it| it.name()).collect();
         let without = site.token(&place.ids.tenant, "test", &others);
         let with = site.token(&place.ids.tenant, "test", &[scope.name()]);

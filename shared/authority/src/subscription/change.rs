@@ -6,6 +6,7 @@ use hookproof_core::keys::KeyGeneration;
 use hookproof_core::subscription::{
     Change, GenerationRecord, GenerationState, KeyChange, ReceiptContract, SuspendReason, Terms,
 };
+use hookproof_core::time::Timestamp;
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Sql, random};
 use serde::{Deserialize, Serialize};
@@ -46,6 +47,15 @@ pub struct Changed {
     pub recovery_credential: Option<String>,
 }
 
+/// Refuses an end that has passed.
+pub(super) fn check_expiry(at: Option<Timestamp>, now: Timestamp) -> Result<(), Refusal> {
+    if at.is_none_or(|at| now < at) {
+        return Ok(());
+    }
+    let words = "the subscription cannot end in the past";
+    Err(Refusal::new(Reason::BodyMalformed, words).at("expires_at", "a future time, or null for none"))
+}
+
 impl<S: Sql> Session<'_, S> {
     /// Changes the subscription.
     pub(super) async fn change(&mut self, asked: ChangeRequest) -> Result<Changed, Refusal> {
@@ -64,8 +74,7 @@ impl<S: Sql> Session<'_, S> {
         };
         self.revise(&asked.change).await?;
         if !binds {
-            let subscription = self.describe().await?;
-            return Ok(Changed { subscription, generation: None, secret: None, recovery_credential });
+            return Ok(Changed { recovery_credential, ..self.nothing_shown().await? });
         }
         let key_change = self.key_change(&terms, recovery_credential.is_some())?;
         let owner_changes = self.serving().is_some_and(|g| g.record.terms.owner != terms.owner);
@@ -75,6 +84,12 @@ impl<S: Sql> Session<'_, S> {
         }
         let subscription = self.describe().await?;
         Ok(Changed { subscription, generation: Some(generation), secret: Some(secret), recovery_credential })
+    }
+
+    /// The answer to what was done before: without what was shown once.
+    pub(super) async fn nothing_shown(&self) -> Result<Changed, Refusal> {
+        let subscription = self.describe().await?;
+        Ok(Changed { subscription, generation: None, secret: None, recovery_credential: None })
     }
 
     /// What a change starts from: the staged generation where there is one, so that two changes add up.
@@ -96,12 +111,7 @@ impl<S: Sql> Session<'_, S> {
     async fn revise(&mut self, change: &Change) -> Result<(), Refusal> {
         let mut revised = false;
         if let Some(expiry) = change.expiry.filter(|expiry| expiry.at != self.head.record.expires_at) {
-            if expiry.at.is_some_and(|at| at <= self.now()) {
-                let words = "the subscription cannot end in the past; revoke it instead";
-                return Err(
-                    Refusal::new(Reason::BodyMalformed, words).at("expires_at", "a future time, or null")
-                );
-            }
+            check_expiry(expiry.at, self.now())?;
             self.head.record.expires_at = expiry.at;
             revised = true;
         }

@@ -82,11 +82,17 @@ pub trait AskAuthority: Ask<Authority> {
         once: Option<&Once>,
         command: Command,
     ) -> Result<Described, Refusal> {
-        let command = match once {
-            Some(once) => Command::Once { once: once.clone(), command: Box::new(command) },
-            None => command,
-        };
-        self.ask(id.as_str(), command).await
+        self.ask(id.as_str(), at_most_once(once, command)).await
+    }
+
+    /// The same for a command that answers with what is shown once; its repeat shows nothing.
+    async fn changed_once(
+        &self,
+        id: &SubscriptionId,
+        once: Option<&Once>,
+        command: Command,
+    ) -> Result<Changed, Refusal> {
+        self.ask(id.as_str(), at_most_once(once, command)).await
     }
 
     /// The challenge that is due, if one is.
@@ -151,3 +157,10 @@ pub trait AskAuthority: Ask<Authority> {
 }
 
 impl<T: Ask<Authority>> AskAuthority for T {}
+
+fn at_most_once(once: Option<&Once>, command: Command) -> Command {
+    match once {
+        Some(once) => Command::Once { once: once.clone(), command: Box::new(command) },
+        None => command,
+    }
+}

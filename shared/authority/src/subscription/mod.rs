@@ -69,7 +69,15 @@ impl Aggregate for Authority {
         }
         let mut session = self.open(context, sql).await?;
         let command = if let Command::Once { once, command } = command {
-            if session.first(&once).await? { *command } else { Command::Describe }
+            let first = session.first(&once).await?;
+            match *command {
+                command if first => command,
+                Command::Recover { .. } => {
+                    let repeated = session.nothing_shown().await?;
+                    return session.commit(Reply::Changed(Box::new(repeated))).await;
+                }
+                _ => Command::Describe,
+            }
         } else {
             command
         };

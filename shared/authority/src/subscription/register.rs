@@ -16,6 +16,7 @@ use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Commit, Context, Sql, random};
 use serde::{Deserialize, Serialize};
 
+use super::change::check_expiry;
 use super::command::Described;
 use super::evidence::What;
 use super::recovery::new_recovery_credential;
@@ -89,6 +90,7 @@ impl Authority {
             return self.repeat(context, sql, &existing, &digest).await;
         }
         asked.terms.receipt.check()?;
+        check_expiry(asked.expires_at, context.now)?;
         let made = self.first_generation(context, &tables, &subscription, &asked, digest).await?;
         let mut session = self.open(context, sql).await?;
         let what = What::Registered {

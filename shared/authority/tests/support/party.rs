@@ -194,7 +194,7 @@ impl Party {
     }
 
     /// Who answers for a generation, under its newest key.
-    fn of(
+    pub fn of(
         number: Generation,
         setup: Setup,
         id: SubscriptionId,
