@@ -17,6 +17,7 @@ use serde_json::Value;
 pub(crate) struct Asked {
     endpoint: String,
     topics: Vec<String>,
+    #[serde(deserialize_with = "hookproof_core::json::object")]
     owner: Owner,
     #[serde(default)]
     accepted_versions: Vec<String>,
@@ -24,7 +25,7 @@ pub(crate) struct Asked {
     profile: Option<String>,
     #[serde(default)]
     signing: SigningAlg,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "hookproof_core::json::optional")]
     receipt: Option<ReceiptContract>,
     #[serde(default)]
     retry_policy: Option<Value>,
@@ -103,6 +104,7 @@ fn retry(asked: Option<Value>) -> Result<Policy, Refusal> {
         None => Policy::preset("standard"),
         Some(Value::String(name)) => Policy::preset(&name),
         // Under its own name: what a published name means is published.
+        Some(custom) if !custom.is_object() => None,
         Some(custom) => serde_json::from_value(custom)
             .ok()
             .filter(|policy: &Policy| policy.name == "custom" && policy.is_usable()),

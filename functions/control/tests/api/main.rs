@@ -6,6 +6,7 @@ mod access;
 mod bodies;
 mod events;
 mod ledger;
+mod limits;
 mod lists;
 mod portal;
 mod repeats;
