@@ -205,7 +205,7 @@ pub static ROUTES: &[Route] = &[
     route(POST, "/v1/subscriptions/{subscription_id}/portal-link", own(Scope::SubscriptionsWrite), Action::PortalLink,
         "Make a link to the portal for the subscriber")
         .answers(&[(201, "PortalLink")])
-        .refuses(&[Reason::SubscriptionUnknown, Reason::StateForbids]),
+        .refuses(&[Reason::SubscriptionUnknown, Reason::StateForbids, Reason::RecoveryRequired]),
     route(GET, "/v1/subscriptions/{subscription_id}/evidence", shared(Scope::DeliveriesRead), Action::Evidence,
         "Export the evidence chain")
         .answers(&[(200, "Evidence")])

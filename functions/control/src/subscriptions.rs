@@ -80,7 +80,8 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
 
     pub(crate) async fn request_challenge(&self, call: &Call<'_>) -> Result<Response<Bytes>, Refusal> {
         let (id, _) = self.owned(call.caller()?, call.id()?).await?;
-        let it = self.objects.once(&id, call.once.as_ref(), Command::RequestChallenge).await?;
+        let command = Command::RequestChallenge { consent: None };
+        let it = self.objects.once(&id, call.once.as_ref(), command).await?;
         tagged(202, &it.view, &it.view)
     }
 

@@ -79,7 +79,8 @@ fn a_directory_of_nobody_remembers_nothing() {
 fn an_authority_does_once_what_it_is_asked_twice_and_remembers_no_refusal() {
     let world = World::new();
     let party = world.register(Setup::default());
-    let ask = |once: &Once| now(world.objects.once(&party.id, Some(once), Command::RequestChallenge));
+    let command = || Command::RequestChallenge { consent: None };
+    let ask = |once: &Once| now(world.objects.once(&party.id, Some(once), command()));
     let first = ask(&once("k", "b")).unwrap();
     let before = world.disk.dump();
     world.clock.advance(Span::seconds(1));
@@ -87,7 +88,7 @@ fn an_authority_does_once_what_it_is_asked_twice_and_remembers_no_refusal() {
     assert_eq!((again.view.get(), world.disk.dump()), (first.view.get(), before.clone()));
     assert_eq!(ask(&once("k", "c")).unwrap_err().reason, Reason::IdempotencyConflict);
     // A command that is refused leaves no record, and one inside another is none.
-    let nested = Command::Once { once: once("n", "b"), command: Box::new(Command::RequestChallenge) };
+    let nested = Command::Once { once: once("n", "b"), command: Box::new(command()) };
     let refused = now(world.objects.once(&party.id, Some(&once("m", "b")), nested));
     assert!(refused.is_err());
     assert_eq!(world.disk.dump(), before);
