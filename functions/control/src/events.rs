@@ -26,7 +26,7 @@ struct Asked<'a> {
     api_version: String,
     #[serde(default)]
     created: Option<Timestamp>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "hookproof_core::json::optional")]
     object: Option<Object>,
     #[serde(default)]
     resource_url: Option<String>,

@@ -9,11 +9,13 @@ use bytes::Bytes;
 use hookproof_authority::api::{json, parse_json};
 use hookproof_authority::token::{Command, Portal, Record, Scope, Stored};
 use hookproof_core::id::{Environment, Generation, SubscriptionId, TokenId};
+use hookproof_core::subscription::SuspendReason;
 use hookproof_core::time::{Span, Timestamp};
 use hookproof_core::token::Token;
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Clock, Entropy, Journal, Queue, random};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::access::{Call, refused};
 use crate::revision::Glance;
@@ -63,15 +65,7 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
         let caller = call.caller()?;
         let (id, view) = self.owned(caller, call.id()?).await?;
         let shown = Glance::of(&view)?;
-        if ["REVOKED", "EXPIRED"].contains(&shown.state.as_str()) {
-            let words = format!("a {} subscription has no portal", shown.state);
-            return Err(Refusal::new(Reason::StateForbids, words));
-        }
-        if shown.needs_recovery() {
-            let words =
-                "the subscription waits for its recovery credential; until then nobody else gets a look";
-            return Err(Refusal::new(Reason::RecoveryRequired, words));
-        }
+        may_open(&shown, &view)?;
         let now = self.clock.now();
         let fresh = TokenId::mint(&self.settings.id_key, now, random(&self.entropy));
         let link_id = self.id_once(&caller.directory(), call.once.as_ref(), fresh).await?;
@@ -133,6 +127,42 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
             expires_at: record.expires_at,
         };
         Ok(json(201, &answer))
+    }
+}
+
+/// What is read of a view to know why its generation is suspended.
+#[derive(Deserialize)]
+struct Suspensions {
+    generations: Vec<Suspension>,
+}
+
+#[derive(Deserialize)]
+struct Suspension {
+    generation: Generation,
+    state: String,
+    #[serde(default)]
+    reason: Option<SuspendReason>,
+}
+
+/// A subscription that has ended has no portal, and one that only its recovery credential leads on from
+/// gets no new link.
+fn may_open(shown: &Glance, view: &RawValue) -> Result<(), Refusal> {
+    if ["REVOKED", "EXPIRED"].contains(&shown.state.as_str()) {
+        let words = format!("a {} subscription has no portal", shown.state);
+        return Err(Refusal::new(Reason::StateForbids, words));
+    }
+    let read: Suspensions =
+        serde_json::from_str(view.get()).map_err(|_| Refusal::from(Reason::InternalCorrupt))?;
+    let closed = |it: &&Suspension| {
+        let suspended = it.generation == shown.generation && it.state == "SUSPENDED";
+        suspended && it.reason.is_some_and(SuspendReason::needs_recovery)
+    };
+    match read.generations.iter().find(closed) {
+        None => Ok(()),
+        Some(_) => Err(Refusal::new(
+            Reason::RecoveryRequired,
+            "no link is made while only the recovery credential leads on",
+        )),
     }
 }
 

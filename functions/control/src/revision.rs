@@ -6,7 +6,6 @@ use ::http::{Response, StatusCode};
 use bytes::Bytes;
 use hookproof_authority::api::json;
 use hookproof_core::id::Generation;
-use hookproof_core::subscription::SuspendReason;
 use hookproof_core::{Reason, Refusal};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -20,25 +19,11 @@ pub(crate) struct Glance {
     pub(crate) revision: u64,
     pub(crate) state: String,
     pub(crate) issuer: String,
-    generations: Vec<Suspension>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-struct Suspension {
-    state: String,
-    #[serde(default)]
-    reason: Option<SuspendReason>,
 }
 
 impl Glance {
     pub(crate) fn of(view: &RawValue) -> Result<Self, Refusal> {
         serde_json::from_str(view.get()).map_err(|_| Reason::InternalCorrupt.into())
-    }
-
-    /// Whether only the recovery credential leads on from here.
-    pub(crate) fn needs_recovery(&self) -> bool {
-        let needs = |it: &Suspension| it.reason.is_some_and(SuspendReason::needs_recovery);
-        self.generations.iter().any(|it| it.state == "SUSPENDED" && needs(it))
     }
 
     fn tag(&self) -> String {

@@ -18,6 +18,7 @@ use serde_json::Value;
 pub(crate) struct Asked {
     endpoint: String,
     topics: Vec<String>,
+    #[serde(deserialize_with = "hookproof_core::json::object")]
     owner: Owner,
     #[serde(default)]
     accepted_versions: Vec<String>,
@@ -25,7 +26,7 @@ pub(crate) struct Asked {
     profile: Option<String>,
     #[serde(default)]
     signing: SigningAlg,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "hookproof_core::json::optional")]
     receipt: Option<ReceiptContract>,
     #[serde(default)]
     retry_policy: Option<Value>,
@@ -169,6 +170,7 @@ fn retry(asked: Value) -> Result<Policy, Refusal> {
     let policy = match asked {
         Value::String(name) => Policy::preset(&name),
         // Under its own name: what a published name means is published.
+        custom if !custom.is_object() => None,
         custom => serde_json::from_value(custom)
             .ok()
             .filter(|policy: &Policy| policy.name == "custom" && policy.is_usable()),

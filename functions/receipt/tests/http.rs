@@ -63,6 +63,9 @@ fn post(request: &ReceiptRequest) -> Request<Bytes> {
 }
 
 fn read(response: &Response<Bytes>) -> (u16, Value) {
+    // A signature is the credential; this route takes no bearer.
+    let scheme = response.headers().get("www-authenticate").map(|value| value.to_str().unwrap());
+    assert_eq!(scheme, Some("Signature").filter(|_| response.status() == 401));
     (response.status().as_u16(), serde_json::from_slice(response.body()).unwrap())
 }
 

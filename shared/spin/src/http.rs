@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use hookproof_core::{Reason, Refusal};
 use http::header::CONTENT_LENGTH;
-use http::{HeaderValue, Uri};
+use http::{HeaderValue, StatusCode, Uri};
 use http_body_util::BodyExt as _;
 use spin_sdk::http::{FullBody, Request, Response};
 
@@ -39,6 +39,9 @@ fn too_large(limit: usize) -> Refusal {
 /// Writes a response; its length is said, so that it is not sent in chunks.
 pub fn write(response: http::Response<Bytes>) -> Response<FullBody<Bytes>> {
     let (mut head, body) = response.into_parts();
-    head.headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
+    // A 304 has the length of what it stands for, or none (RFC 9110 §8.6).
+    if ![StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&head.status) {
+        head.headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
+    }
     Response::from_parts(head, FullBody::new(body))
 }

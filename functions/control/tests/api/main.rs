@@ -7,6 +7,7 @@ mod bodies;
 mod events;
 mod ledger;
 mod lifecycle;
+mod limits;
 mod lists;
 mod portal;
 mod repeats;

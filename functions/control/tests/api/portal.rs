@@ -143,6 +143,24 @@ fn a_session_dies_with_its_generation_and_with_its_subscription() {
 }
 
 #[test]
+fn no_link_is_made_while_only_the_recovery_credential_leads_on() {
+    let case = Case::new();
+    let text = case.site.world.disk.rows("SELECT record FROM generation");
+    let hookproof_ports::Value::Text(record) = &text[0].0[0] else { panic!("{text:?}") };
+    let mut record: Value = serde_json::from_str(record).unwrap();
+    for (reason, status) in [("compromised", 409), ("ownership_changed", 409), ("operator", 201)] {
+        let at = case.site.world.now();
+        record["state"] = json!({ "state": "SUSPENDED", "at": at, "since": at, "reason": reason });
+        case.site.world.disk.rows(&format!("UPDATE generation SET record = '{record}'"));
+        let link = case.link(&case.token);
+        assert_eq!(link.status, status, "{reason}: {link:?}");
+        if status == 409 {
+            assert_eq!(link.problem().1, "recovery.required");
+        }
+    }
+}
+
+#[test]
 fn a_link_gives_no_more_than_its_maker_has() {
     let case = Case::new();
     let writer = case.site.token(&case.tenant, "test", &["subscriptions:write"]);

@@ -56,8 +56,10 @@ impl From<SourceName> for String {
 #[serde(deny_unknown_fields)]
 pub struct Source {
     /// Where verified events go.
+    #[serde(deserialize_with = "crate::json::object")]
     pub handler: Handler,
     /// The subscriptions this source takes.
+    #[serde(deserialize_with = "crate::json::list")]
     pub entries: Vec<Entry>,
 }
 
@@ -88,11 +90,12 @@ pub struct Entry {
     /// The URL the sender was given for us, from our own configuration.
     pub public_url: EndpointUrl,
     /// The sender's keys.
+    #[serde(deserialize_with = "crate::json::list")]
     pub keys: Vec<EntryKey>,
     /// The subscriber secret, base64url, shown once at registration.
     pub secret: String,
     /// How receipts are sent; none without a receipt contract.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::json::optional", skip_serializing_if = "Option::is_none")]
     pub receipts: Option<Receipts>,
 }
 
@@ -116,6 +119,7 @@ pub struct Receipts {
     /// The sender's receipts URL.
     pub url: EndpointUrl,
     /// The key they are signed with.
+    #[serde(deserialize_with = "crate::json::object")]
     pub key: ReceiptKey,
 }
 
