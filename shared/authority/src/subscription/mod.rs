@@ -8,6 +8,7 @@ mod claim;
 mod client;
 mod command;
 mod evidence;
+mod key_document;
 mod query;
 mod receipt;
 mod register;
@@ -29,7 +30,7 @@ pub use register::{Registered, Registration, SigningAlg};
 use crate::rows::raw;
 use hookproof_core::Refusal;
 use hookproof_core::id::IdKey;
-use hookproof_core::keys::MasterKeys;
+use hookproof_core::keys::{IssuerKeys, MasterKeys};
 use hookproof_ports::{Aggregate, Commit, Context, Sql};
 
 /// The authority's code and what its deployment gives it.
@@ -42,6 +43,8 @@ pub struct Authority {
     pub region: String,
     /// Opens and seals what is at rest.
     pub keys: MasterKeys,
+    /// Sign key documents.
+    pub issuer_keys: IssuerKeys,
     /// Checks ids.
     pub id_key: IdKey,
 }
@@ -62,9 +65,14 @@ impl Aggregate for Authority {
         if let Command::Register(registration) = command {
             return self.register(context, sql, *registration).await;
         }
+        if let Command::Issuer = command {
+            return Ok(Commit::keep(Reply::Issuer(self.issuer()?)));
+        }
         let mut session = self.open(context, sql).await?;
         let reply = match command {
-            Command::Register(_) => return Err(hookproof_core::Reason::InternalCorrupt.into()),
+            Command::Register(_) | Command::Issuer => {
+                return Err(hookproof_core::Reason::InternalCorrupt.into());
+            }
             Command::Describe => Reply::Subscription(Box::new(session.describe().await?)),
             Command::RequestChallenge => Reply::Subscription(Box::new(session.request_challenge().await?)),
             Command::IssueChallenge => Reply::Challenge(session.issue_challenge().await?.map(Box::new)),
@@ -80,6 +88,7 @@ impl Aggregate for Authority {
                 Reply::Deliveries(session.deliveries(after.as_ref(), limit, state.as_deref()).await?)
             }
             Command::Evidence => Reply::Evidence(raw(&session.evidence().await?)?),
+            Command::KeyDocument => Reply::KeyDocument(session.key_document().await?),
         };
         session.commit(reply).await
     }

@@ -47,6 +47,7 @@ pub(super) const SCHEMA: &[&str] = &[
         body TEXT NOT NULL, at INTEGER NOT NULL,
         PRIMARY KEY(subscription, seq)
     ) WITHOUT ROWID",
+    super::key_document::SCHEMA,
 ];
 
 /// What never changes about a subscription.
