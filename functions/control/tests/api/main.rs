@@ -5,6 +5,7 @@
 mod access;
 mod bodies;
 mod events;
+mod key_directory;
 mod ledger;
 
 #[path = "../../../../shared/authority/tests/support/mod.rs"]
