@@ -40,6 +40,6 @@ pub use entropy::{Entropy, random};
 pub use journal::{Journal, Line};
 pub use objects::Objects;
 pub use queue::Queue;
-pub use resolver::{Resolution, Resolver};
+pub use resolver::{Resolution, Resolver, spelled_out};
 pub use sql::{FromRow, Row, Sql, Store, Value};
 pub use transport::{Outbound, Reply, Transport, TransportFailure};
