@@ -11,7 +11,7 @@ use crate::json;
 /// The most octets of an answer that are read.
 pub const MAX_ANSWER_OCTETS: usize = 16 * 1024;
 
-/// The content type that is asked for and has to be answered.
+/// The content type that is asked for; resolvers name their answers differently.
 pub const CONTENT_TYPE: &str = "application/dns-json";
 
 /// The longest alias chain followed.
