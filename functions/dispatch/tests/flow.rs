@@ -287,7 +287,7 @@ fn a_name_that_points_elsewhere_is_sent_to_once_and_then_suspended() {
     let view = case.world.view(&case.party);
     assert_eq!(
         (&view["state"], &view["generations"][0]["reason"]),
-        (&"SUSPENDED".into(), &"dns_changed".into())
+        (&"PENDING_CHALLENGE".into(), &"dns_changed".into())
     );
     case.run(std::slice::from_ref(&three));
     assert_eq!((case.standing(&three).0.as_str(), case.endpoint.got().len()), ("PLANNED", 2));

@@ -5,7 +5,10 @@ mod support;
 
 use std::net::IpAddr;
 
-use hookproof_authority::subscription::{AskAuthority, Claimed, SettleItem, Standing, Wake};
+use hookproof_authority::subscription::{
+    AskAuthority, ChallengeOutcome, Claimed, SettleItem, Standing, Wake,
+};
+use hookproof_core::Reason;
 use hookproof_core::endpoint::{AddressRefusal, EndpointRefusal, Lookup};
 use hookproof_core::ledger::Outcome;
 use hookproof_core::time::Span;
@@ -101,19 +104,50 @@ fn a_private_answer_buries_the_delivery_suspends_the_generation_and_asks_nobody(
 }
 
 #[test]
-fn another_address_lets_the_attempt_stand_suspends_and_makes_a_challenge_due() {
+fn another_address_lets_the_attempt_stand_suspends_and_is_challenged_at_once() {
     let (world, party) = active_at(&["1.1.1.1"]);
-    let known = generation_row(&world);
     let (one, two) = (world.claim(&party, "evt-1"), world.claim(&party, "evt-2"));
+    let seq = world.history(&party).len();
     let settled = settle(&world, &party, &one, answered(200), lookup(&["8.8.8.8"]));
     assert_eq!(settled.state, "ENDPOINT_ACCEPTED");
-    assert_eq!(standing(&world, &party), ("SUSPENDED".into(), "dns_changed".into()));
-    assert!(!generation_row(&world).contains("8.8.8.8"), "a stranger is not learned: {known}");
+    let added = world.history(&party)[seq..].to_vec();
+    let told: Vec<(&Value, &Value)> =
+        added[1..].iter().map(|entry| (&entry["state"], &entry["reason"])).collect();
+    let changed = json!("dns_changed");
+    assert_eq!(told, [(&json!("SUSPENDED"), &changed), (&json!("PENDING_CHALLENGE"), &changed)]);
+    assert_eq!(standing(&world, &party), ("PENDING_CHALLENGE".into(), "dns_changed".into()));
+    assert!(!generation_row(&world).contains("8.8.8.8"), "a stranger is not learned");
     assert_eq!(world.alarm(party.id.as_str()), Some(world.now()), "at once");
-    world.clock.advance(Span::seconds(1));
-    let seq = world.history(&party).len();
     settle(&world, &party, &two, answered(200), lookup(&["8.8.4.4"]));
-    assert_eq!(world.history(&party).len(), seq + 1, "suspended once");
+    assert_eq!(world.history(&party).len(), seq + 4, "suspended once");
+}
+
+#[test]
+fn a_proof_from_the_new_address_lets_it_serve_there() {
+    let (world, party) = active_at(&["1.1.1.1"]);
+    deliver(&world, &party, "evt-1", &["8.8.8.8"]);
+    let request = world.issue(&party).unwrap();
+    let proof = party.answer(&world, &request);
+    let judged =
+        world.objects.judge_challenge(&party.id, request.challenge_id, ok(&proof), lookup(&["8.8.8.8"]));
+    assert_eq!(now(judged), Ok(None));
+    assert_eq!(standing(&world, &party).0, "ACTIVE");
+    assert_eq!(deliver(&world, &party, "evt-2", &["8.8.8.8"]).state, "ENDPOINT_ACCEPTED");
+    assert_eq!(standing(&world, &party).0, "ACTIVE");
+}
+
+#[test]
+fn a_periodic_challenge_that_finds_a_private_address_suspends() {
+    let (world, party) = active_at(&["1.1.1.1"]);
+    world.clock.advance(Span::days(31));
+    world.fire(&party).unwrap();
+    let request = world.issue(&party).unwrap();
+    let private = EndpointRefusal::DnsPrivate(AddressRefusal::V4PrivateUse);
+    let refused = lookup(&["10.0.0.1"]).refused(private);
+    let outcome = ChallengeOutcome::Failed { reason: Reason::EndpointRefused };
+    let judged = now(world.objects.judge_challenge(&party.id, request.challenge_id, outcome, refused));
+    assert_eq!(judged, Ok(Some(Reason::EndpointRefused)));
+    assert_eq!(standing(&world, &party), ("SUSPENDED".into(), "dns_private".into()));
 }
 
 #[test]
