@@ -8,7 +8,9 @@ mod attempts;
 mod challenges;
 mod crashes;
 mod directory;
+mod dns;
 mod intake;
+mod names;
 mod parts;
 mod path;
 mod publishing;
@@ -49,6 +51,9 @@ const FACTS: &[Fact] = facts![
     attempts::a_redirect_is_a_dead_letter_and_its_location_is_never_asked,
     attempts::every_definite_status_has_its_consequence,
     attempts::an_endpoint_that_does_not_answer_in_time_is_unknown_transport,
+    dns::an_endpoint_that_resolves_to_what_is_not_public_is_never_challenged,
+    dns::a_name_that_turns_private_gets_no_byte_and_is_suspended,
+    dns::a_name_that_points_elsewhere_is_suspended_after_the_attempt,
     intake::a_tampered_request_is_refused_and_a_replayed_one_is_a_duplicate,
     intake::an_expired_signature_is_outside_the_window,
     intake::other_bytes_under_a_known_id_are_quarantined,

@@ -1,5 +1,6 @@
 //! The running stack, and what the facts have in common: tenants, secrets to look for, logs to show.
 
+use crate::names::Names;
 use anyhow::{Context, Result, bail};
 use hookproof_core::time::Timestamp;
 use serde_json::Value;
@@ -28,6 +29,7 @@ pub(crate) struct World {
     urls: Urls,
     state: PathBuf,
     secrets: Mutex<Vec<Secret>>,
+    names: Names,
 }
 
 /// How long each host's log was.
@@ -42,6 +44,8 @@ impl World {
         let mut options = StackOptions::new(&state, ports);
         let mut secrets = Secrets::open(&state)?;
         options.settings = xtask::run::settings(&ports, &mut secrets)?;
+        let names = Names::start()?;
+        options.settings.vars.push(("DOH_URL".to_owned(), names.url()));
         let root = tools.workspace().root();
         options.front = vec![root.join("tests/workers/probe"), losing_control(root, &state)?];
         let mut known = Vec::new();
@@ -50,7 +54,7 @@ impl World {
         }
         let stack = Stack::start(&tools, options)?;
         let urls = stack.urls().clone();
-        Ok(Self { stack: Mutex::new(Some(stack)), urls, state, secrets: Mutex::new(known) })
+        Ok(Self { stack: Mutex::new(Some(stack)), urls, state, secrets: Mutex::new(known), names })
     }
 
     /// Ends the stack; its state stays where something failed.
@@ -66,6 +70,11 @@ impl World {
     /// Where the Workers listen.
     pub(crate) fn urls(&self) -> &Urls {
         &self.urls
+    }
+
+    /// The resolver that the Workers ask.
+    pub(crate) fn names(&self) -> &Names {
+        &self.names
     }
 
     /// The stack's folder.

@@ -23,12 +23,20 @@ const HOSTS: [(&[&str], &str); 2] = [
 /// The call that sends to an address a tenant chose.
 const SEND_TO_TENANT: &str = ".send_permitted(";
 
+/// Without it a Worker's `fetch` reaches other Workers of the same zone past their security settings.
+const STRICTLY_PUBLIC: &str = "global_fetch_strictly_public";
+/// These send a request to another host than its URL names, past every check of that name.
+const OVERRIDES: [&str; 2] = ["resolveOverride", "resolve_override"];
+/// `fetch` follows redirects unless a request says this.
+const NO_REDIRECT: &str = "RequestRedirect::Manual";
+
 /// Every check with its outcome; an error says what to do.
 pub(crate) fn all(tools: &Tools) -> Vec<(&'static str, Result<()>)> {
     vec![
         ("core depends on no host, executor, clock or randomness", core_is_pure(tools)),
         ("dependencies point core <- ports <- authority <- hosts <- functions", one_way(tools)),
         ("one function only sends to tenant URLs", one_sender(tools.workspace())),
+        ("Workers reach public addresses only and follow no redirect", strictly_public(tools.workspace())),
     ]
 }
 
@@ -124,6 +132,62 @@ fn problem(package: &str, allowed: &[&str], dependency: &Value) -> Option<String
     None
 }
 
+fn strictly_public(workspace: &Workspace) -> Result<()> {
+    let mut problems = Vec::new();
+    for function in Function::ALL {
+        let path = workspace.root().join(function.config());
+        let config = read(&path)?;
+        if !has_flag(&config, STRICTLY_PUBLIC) {
+            problems.push(format!("{} lacks the compatibility flag {STRICTLY_PUBLIC}", path.display()));
+        }
+        problems.extend(override_in(&path, &config));
+    }
+    let mut sources = Vec::new();
+    collect(&workspace.root().join("shared").join("workers").join("src"), &mut sources)?;
+    for function in Function::ALL {
+        collect(&function.worker(workspace).folder.join("src"), &mut sources)?;
+    }
+    for path in sources {
+        let source = read(&path)?;
+        problems.extend(override_in(&path, &source));
+        if source.contains("Fetch::Request(") && !source.contains(NO_REDIRECT) {
+            problems.push(format!("{} sends without {NO_REDIRECT}", path.display()));
+        }
+    }
+    if !problems.is_empty() {
+        bail!("{}", problems.join("; "));
+    }
+    Ok(())
+}
+
+/// Whether the flag stands in the list itself and not in a comment.
+fn has_flag(config: &str, flag: &str) -> bool {
+    let quoted = format!("\"{flag}\"");
+    config.lines().any(|line| line.starts_with("compatibility_flags") && line.contains(&quoted))
+}
+
+fn override_in(path: &Path, text: &str) -> Option<String> {
+    let found = OVERRIDES.into_iter().find(|name| text.contains(name))?;
+    Some(format!("{} holds {found}; leave the address to the name in the URL", path.display()))
+}
+
+fn collect(folder: &Path, sources: &mut Vec<PathBuf>) -> Result<()> {
+    let entries = fs::read_dir(folder).with_context(|| format!("{} cannot be read", folder.display()))?;
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            collect(&path, sources)?;
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            sources.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))
+}
+
 /// Adapters implement the call and tests may make it; of everything else exactly one file does.
 fn one_sender(workspace: &Workspace) -> Result<()> {
     let mut senders = Vec::new();
@@ -199,5 +263,26 @@ mod tests {
             assert!(!depends("hookproof-verify", host) && !depends("hookproof-cli", host), "{host}");
         }
         assert!(!depends("hookproof-core", "hookproof-verify"));
+    }
+
+    #[test]
+    fn a_flag_in_a_comment_is_none() {
+        assert!(has_flag("compatibility_flags = [\"x\", \"global_fetch_strictly_public\"]", STRICTLY_PUBLIC));
+        assert!(!has_flag("# compatibility_flags = [\"global_fetch_strictly_public\"]", STRICTLY_PUBLIC));
+        assert!(!has_flag("compatibility_flags = []\n# global_fetch_strictly_public", STRICTLY_PUBLIC));
+    }
+
+    #[test]
+    fn a_request_to_another_host_than_its_name_is_found() {
+        let path = Path::new("x.rs");
+        assert!(override_in(path, "cf: { resolveOverride: host }").is_some());
+        assert!(override_in(path, "properties.resolve_override = host").is_some());
+        assert!(override_in(path, "fn resolve(&self)").is_none());
+    }
+
+    #[test]
+    fn the_workers_of_this_repository_are_strict() {
+        let outcome = Workspace::locate().and_then(|workspace| strictly_public(&workspace));
+        assert!(outcome.is_ok(), "{outcome:?}");
     }
 }

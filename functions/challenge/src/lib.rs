@@ -18,9 +18,10 @@ use hookproof_authority::subscription::{
 };
 use hookproof_core::Refusal;
 use hookproof_core::challenge::Answer;
+use hookproof_core::endpoint::Lookup;
 use hookproof_core::id::SubscriptionId;
 use hookproof_core::time::Span;
-use hookproof_ports::{Ask, Egress, Journal, Line, Outbound, Resolver, Sent, Transport};
+use hookproof_ports::{Ask, Egress, Journal, Line, Outbound, Reply, Resolver, SendFailure, Sent, Transport};
 
 /// How much of an answer is read.
 const RESPONSE_LIMIT: usize = 4 * 1024;
@@ -73,8 +74,9 @@ impl<O: Ask<Authority>, R: Resolver, T: Transport, J: Journal> Challenger<O, R, 
             signature_input: Some(&request.signature_input),
             ..Line::default()
         });
-        let outcome = self.exchange(&request).await;
-        let reason = self.objects.judge_challenge(subscription, request.challenge_id, outcome).await?;
+        let (outcome, lookup) = self.exchange(&request).await;
+        let judged = self.objects.judge_challenge(subscription, request.challenge_id, outcome, lookup);
+        let reason = judged.await?;
         let event = if reason.is_none() { "challenge proved" } else { "challenge refused" };
         self.journal.record(&Line {
             event,
@@ -87,15 +89,17 @@ impl<O: Ask<Authority>, R: Resolver, T: Transport, J: Journal> Challenger<O, R, 
 
     /// The decoy first: an endpoint that answers it as if it were genuine has no verifier. One that did not
     /// answer at all has refused nothing, so the question is not asked either.
-    async fn exchange(&self, request: &ChallengeRequest) -> ChallengeOutcome {
-        let decoy =
+    async fn exchange(&self, request: &ChallengeRequest) -> (ChallengeOutcome, Lookup) {
+        let (decoy, lookup) =
             self.post(request, &request.decoy_fields, &request.decoy_body, request.decoy_timeout).await;
         match &decoy {
-            ChallengeOutcome::Failed { .. } | ChallengeOutcome::Answered { status: 500.., .. } => decoy,
+            ChallengeOutcome::Failed { .. } | ChallengeOutcome::Answered { status: 500.., .. } => {
+                (decoy, lookup)
+            }
             ChallengeOutcome::Answered { status: 200..=299, body: Some(body), .. }
                 if Answer::parse(body.as_bytes()).is_ok() =>
             {
-                ChallengeOutcome::DecoyAnswered
+                (ChallengeOutcome::DecoyAnswered, lookup)
             }
             ChallengeOutcome::Answered { .. } | ChallengeOutcome::DecoyAnswered => {
                 self.post(request, &request.fields, &request.body, request.timeout).await
@@ -109,19 +113,20 @@ impl<O: Ask<Authority>, R: Resolver, T: Transport, J: Journal> Challenger<O, R, 
         fields: &[HeaderField],
         body: &str,
         timeout: Span,
-    ) -> ChallengeOutcome {
+    ) -> (ChallengeOutcome, Lookup) {
         let outbound = Outbound {
             fields: fields.iter().map(|(name, value)| (name, value)).collect(),
             body: Bytes::copy_from_slice(body.as_bytes()),
             timeout,
             response_limit: RESPONSE_LIMIT,
         };
-        outcome(self.egress.post(&request.endpoint, &outbound).await)
+        let Sent { result, lookup, .. } = self.egress.post(&request.endpoint, &outbound).await;
+        (outcome(result), lookup)
     }
 }
 
-fn outcome(sent: Sent) -> ChallengeOutcome {
-    match sent.result {
+fn outcome(result: Result<Reply, SendFailure>) -> ChallengeOutcome {
+    match result {
         Ok(reply) => {
             let body = if reply.truncated { None } else { String::from_utf8(reply.body.to_vec()).ok() };
             ChallengeOutcome::Answered { status: reply.status, content_type: reply.content_type, body }

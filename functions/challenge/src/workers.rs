@@ -1,17 +1,15 @@
 //! Entry on Cloudflare Workers: a queue consumer.
 
 use hookproof_core::Refusal;
-use hookproof_ports::Egress;
-use hookproof_workers::{ConsoleJournal, FetchTransport, Objects, PlatformResolver, consume, settings};
+use hookproof_workers::{ConsoleJournal, DohResolver, FetchTransport, Objects, consume, settings};
 use worker::{Context, Env, MessageBatch, event};
 
 use crate::Challenger;
 
-type WorkersChallenger<'a> = Challenger<Objects<'a>, PlatformResolver, FetchTransport, ConsoleJournal>;
+type WorkersChallenger<'a> = Challenger<Objects<'a>, DohResolver, FetchTransport, ConsoleJournal>;
 
 fn challenger(env: &Env) -> Result<WorkersChallenger<'_>, Refusal> {
-    let policy = settings::endpoint_policy(env)?;
-    let egress = Egress { policy, resolver: PlatformResolver, transport: FetchTransport };
+    let egress = settings::egress(env)?;
     Ok(Challenger { objects: Objects::new(env), egress, journal: ConsoleJournal })
 }
 

@@ -219,6 +219,18 @@ fn a_private_address_gets_no_byte() {
 }
 
 #[test]
+fn the_addresses_of_the_proof_begin_the_generations_history() {
+    let case = Case::new(Setup::default());
+    let both = ["1.1.1.1", "2606:4700::1"].map(|text| text.parse().unwrap());
+    *case.dns.0.borrow_mut() = Resolution::Beforehand(both.to_vec());
+    case.endpoint.always(case.receiver());
+    case.run();
+    assert_eq!(case.world.state(&case.party), "ACTIVE");
+    let kept = format!("{:?}", case.world.disk.dump()["generation"]);
+    assert!(kept.contains("1.1.1.1") && kept.contains("2606:4700::1"), "{kept}");
+}
+
+#[test]
 fn a_failed_try_is_made_again_and_the_third_is_the_last() {
     let case = Case::new(Setup::default());
     let honest = case.receiver();

@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use hookproof_authority::event::{AskEvents, Events};
 use hookproof_authority::subscription::{AskAuthority, Authority, Claimed, SettleItem, Standing};
 use hookproof_core::digest::Digest;
-use hookproof_core::endpoint::EgressAssurance;
+use hookproof_core::endpoint::{LOOKUP_LIMIT, Lookup};
 use hookproof_core::id::SubscriptionId;
 use hookproof_core::ledger::Outcome;
 use hookproof_core::{Reason, Refusal};
@@ -55,23 +55,24 @@ where
 
     /// One request on the wire, or none: what cannot start within its lease is given back.
     async fn send(&self, subscription: &SubscriptionId, claim: &Claimed, bodies: &Bodies) -> SettleItem {
-        let settled = |outcome, assurance| SettleItem {
+        let settled = |outcome, assurance, lookup| SettleItem {
             delivery_id: claim.delivery_id.clone(),
             attempt: claim.attempt,
             lease_token: claim.lease_token.clone(),
             outcome,
             assurance,
+            lookup,
         };
         let body = match self.body(claim, bodies).await {
             Ok(body) => body,
             Err(refusal) => {
                 // Nothing has left. It waits and counts, or bytes that are gone would be asked for without end.
                 self.note("body missing", subscription.as_str(), Err(refusal));
-                return settled(Outcome::NotSent, None);
+                return settled(Outcome::NotSent, None, Lookup::default());
             }
         };
-        if self.clock.now() + claim.timeout > claim.lease_until {
-            return settled(Outcome::Released, None);
+        if self.clock.now() + LOOKUP_LIMIT + claim.timeout > claim.lease_until {
+            return settled(Outcome::Released, None, Lookup::default());
         }
         self.journal.record(&Line {
             event: "sending",
@@ -90,16 +91,16 @@ where
             response_limit: RESPONSE_LIMIT,
         };
         let sent = self.egress.post(&claim.endpoint, &request).await;
-        let assurance: Option<EgressAssurance> = sent.assurance;
-        match sent.result {
+        let outcome = match sent.result {
             Ok(reply) => {
                 let retry_after = reply.retry_after.filter(|wish| wish.len() <= RETRY_AFTER_LIMIT);
-                settled(Outcome::Answered { status: reply.status, retry_after }, assurance)
+                Outcome::Answered { status: reply.status, retry_after }
             }
-            Err(SendFailure::Refused(_)) => settled(Outcome::Refused, assurance),
-            Err(SendFailure::Transport(TransportFailure::NotSent)) => settled(Outcome::NotSent, assurance),
-            Err(SendFailure::Transport(TransportFailure::Unknown)) => settled(Outcome::Unknown, assurance),
-        }
+            Err(SendFailure::Refused(_)) => Outcome::Refused,
+            Err(SendFailure::Transport(TransportFailure::NotSent)) => Outcome::NotSent,
+            Err(SendFailure::Transport(TransportFailure::Unknown)) => Outcome::Unknown,
+        };
+        settled(outcome, sent.assurance, sent.lookup)
     }
 
     /// The frozen bytes: from the message where they came along, else from the event's own object;

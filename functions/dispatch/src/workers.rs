@@ -9,21 +9,19 @@ use hookproof_authority::subscription::{Authority, Wake};
 use hookproof_core::Refusal;
 use hookproof_core::id::IdKey;
 use hookproof_core::keys::{IssuerKeys, MasterKeys};
-use hookproof_ports::{Egress, Queue};
+use hookproof_ports::Queue;
 use hookproof_workers::{
-    ConsoleJournal, FetchTransport, ObjectHost, Objects, PlatformResolver, WorkersClock, WorkersQueue,
-    consume, settings,
+    ConsoleJournal, DohResolver, FetchTransport, ObjectHost, Objects, WorkersClock, WorkersQueue, consume,
+    settings,
 };
 use worker::{Context, DurableObject, Env, MessageBatch, Request, Response, State, durable_object, event};
 
 use crate::Dispatch;
 
-type WorkersDispatch<'a> =
-    Dispatch<Objects<'a>, PlatformResolver, FetchTransport, WorkersClock, ConsoleJournal>;
+type WorkersDispatch<'a> = Dispatch<Objects<'a>, DohResolver, FetchTransport, WorkersClock, ConsoleJournal>;
 
 fn dispatch(env: &Env) -> Result<WorkersDispatch<'_>, Refusal> {
-    let policy = settings::endpoint_policy(env)?;
-    let egress = Egress { policy, resolver: PlatformResolver, transport: FetchTransport };
+    let egress = settings::egress(env)?;
     Ok(Dispatch { objects: Objects::new(env), egress, clock: settings::clock(env)?, journal: ConsoleJournal })
 }
 

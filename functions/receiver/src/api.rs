@@ -1,15 +1,15 @@
 //! The operator's side: sources, inbox, dead letters and metrics, for whoever bears the receiver's token.
 
 use bytes::Bytes;
-use hookproof_authority::api::{json, parse_json};
+use hookproof_authority::api::json;
 use hookproof_authority::inbox::{Command, Reply, SourceCommand, SourceReply, StateFilter, Wake, Wakeup};
-use hookproof_core::receiver::{Source, SourceName};
+use hookproof_core::receiver::SourceName;
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Clock, Entropy, Journal, Line, Queue, Resolver, Transport};
 use http::{Response, StatusCode};
 use serde_json::json as value;
 
-use crate::{Objects, Receiver, odd_reply};
+use crate::{Objects, Receiver, odd_reply, source};
 
 /// What the API can be asked, read from method, path and query.
 #[derive(Debug, PartialEq, Eq)]
@@ -85,8 +85,8 @@ where
     }
 
     async fn put_source(&self, name: &SourceName, body: &Bytes) -> Result<Response<Bytes>, Refusal> {
-        let source: Source = parse_json(body, "{\"handler\":{\"url\"},\"entries\":[{…}]}")?;
-        self.check_endpoints(name, &source)?;
+        let source = source::read(body)?;
+        source::check_urls(name, &source, &self.egress.policy)?;
         match self.sources(name.as_str(), SourceCommand::Put(Box::new(source))).await? {
             SourceReply::Public { created, source } => {
                 self.told(if created { "source created" } else { "source replaced" }, name);
@@ -94,33 +94,6 @@ where
             }
             SourceReply::Source(_) | SourceReply::Deleted => Err(odd_reply()),
         }
-    }
-
-    /// Where we would send to is judged when it is written, and again before each request; where we are
-    /// sent to must be where we listen.
-    fn check_endpoints(&self, name: &SourceName, source: &Source) -> Result<(), Refusal> {
-        let check = |url, field: String| match self.egress.policy.permit_unresolved(url) {
-            Ok(_) => Ok(()),
-            Err(refused) => {
-                let accepted = "an https URL of a public host that this deployment's policy allows";
-                Err(Refusal::from(refused).at(field, accepted))
-            }
-        };
-        check(&source.handler.url, "handler.url".to_owned())?;
-        let intake = format!("/in/{}", name.as_str());
-        for (index, entry) in source.entries.iter().enumerate() {
-            // Signatures cover the target: at any other path none of them could ever verify.
-            if entry.public_url.path_and_query().split('?').next() != Some(&intake) {
-                let words = "no delivery for this URL can arrive at this source";
-                let field = format!("entries[{index}].public_url");
-                return Err(Refusal::new(Reason::BodyMalformed, words)
-                    .at(field, format!("the URL given to the sender; its path is {intake}")));
-            }
-            if let Some(receipts) = &entry.receipts {
-                check(&receipts.url, format!("entries[{index}].receipts.url"))?;
-            }
-        }
-        Ok(())
     }
 
     /// Asks the inbox of a source that is configured.

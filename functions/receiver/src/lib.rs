@@ -18,6 +18,7 @@ mod handle;
 mod http;
 mod intake;
 mod join;
+mod source;
 
 #[cfg(target_os = "wasi")]
 mod spin;

@@ -6,9 +6,9 @@ use hookproof_authority::inbox::{Inbox, Sources};
 use hookproof_core::Refusal;
 use hookproof_core::digest::Digest;
 use hookproof_core::keys::MasterKeys;
-use hookproof_ports::{Egress, Journal, Line};
+use hookproof_ports::{Journal, Line};
 use hookproof_workers::{
-    ConsoleJournal, FetchTransport, ObjectHost, Objects, PlatformResolver, WorkersClock, WorkersEntropy,
+    ConsoleJournal, DohResolver, FetchTransport, ObjectHost, Objects, WorkersClock, WorkersEntropy,
     WorkersQueue, consume, http, settings,
 };
 use worker::{Context, DurableObject, Env, MessageBatch, Request, Response, State, durable_object, event};
@@ -18,7 +18,7 @@ use crate::{MAX_BODY, Receiver, Settings, Wakeup};
 type WorkersReceiver<'a> = Receiver<
     Objects<'a>,
     WorkersQueue<'a>,
-    PlatformResolver,
+    DohResolver,
     FetchTransport,
     WorkersClock,
     WorkersEntropy,
@@ -30,11 +30,7 @@ fn receiver(env: &Env) -> Result<WorkersReceiver<'_>, Refusal> {
     Ok(Receiver {
         objects: Objects::new(env),
         queue: WorkersQueue::new(env, "WORK"),
-        egress: Egress {
-            policy: settings::endpoint_policy(env)?,
-            resolver: PlatformResolver,
-            transport: FetchTransport,
-        },
+        egress: settings::egress(env)?,
         clock: settings::clock(env)?,
         entropy: WorkersEntropy,
         journal: ConsoleJournal,

@@ -106,6 +106,51 @@ fn a_source_that_cannot_work_is_refused_with_what_would() {
 }
 
 #[test]
+fn every_url_of_a_source_passes_the_same_gate() {
+    let sender = Sender::new(1);
+    let world = World::new();
+    let good = serde_json::json!({"handler": {"url": HANDLER}, "entries": [sender.entry]});
+    let places = [
+        ("/handler/url", "handler.url", "/"),
+        ("/entries/0/public_url", "entries[0].public_url", "/in/billing"),
+        ("/entries/0/receipts/url", "entries[0].receipts.url", "/receipts"),
+    ];
+    for (pointer, field, path) in places {
+        for (origin, status) in [
+            ("", 400),
+            ("hooks.example.com", 400),
+            ("ftp://hooks.example.com", 400),
+            ("https://user:swordfish@hooks.example.com", 400),
+            ("https://HOOKS.example.com", 400),
+            ("http://hooks.example.com", 422),
+            ("http://127.0.0.1:8787", 422),
+            ("https://localhost", 422),
+            ("https://10.0.0.1", 422),
+            ("https://[::ffff:a00:1]", 400),
+            ("https://[fd00::1]", 422),
+            ("https://app.svc", 422),
+            ("https://control.spin.internal", 422),
+            ("https://hooks.example.com:8444", 422),
+        ] {
+            let mut source = good.clone();
+            *source.pointer_mut(pointer).unwrap() = format!("{origin}{path}").into();
+            let answer = world.api("PUT", "/receiver/sources/billing", source.to_string());
+            let problem = json(&answer);
+            let told = (answer.status().as_u16(), &problem["field"]);
+            assert_eq!(told, (status, &field.into()), "{origin} {problem}");
+            assert!(problem["accepted"].as_str().unwrap().contains("https"), "{problem}");
+            assert!(!problem.to_string().contains("swordfish"));
+        }
+        let mut source = good.clone();
+        *source.pointer_mut(pointer).unwrap() = format!("https://hooks.example.com{path}#x").into();
+        let answer = world.api("PUT", "/receiver/sources/billing", source.to_string());
+        assert_eq!((answer.status().as_u16(), &json(&answer)["field"]), (400, &field.into()));
+    }
+    assert_eq!(world.disk.count("sqlite_master WHERE name = 'inbox'"), 0, "nothing was touched");
+    assert_eq!(world.api("PUT", "/receiver/sources/billing", good.to_string()).status(), 201);
+}
+
+#[test]
 fn what_is_not_served_is_404_and_other_methods_405() {
     let world = World::with(&[&Sender::new(1)]);
     for (method, path, status, reason) in [

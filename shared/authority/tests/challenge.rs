@@ -120,7 +120,8 @@ fn a_proof_of_another_subscription_activates_nothing() {
         assert!(matches!(refused, Some(Reason::ChallengeProofWrong | Reason::ChallengeVerifierAbsent)));
         inactive(&world, &party);
         let made_up = ChallengeId::mint(&world.ids, world.now(), [8; 10]);
-        let judged = now(world.objects.judge_challenge(&other.id, made_up, ok(&proof))).unwrap();
+        let judged =
+            now(world.objects.judge_challenge(&other.id, made_up, ok(&proof), Default::default())).unwrap();
         assert_eq!(judged, Some(Reason::ChallengeConsumed));
         assert_eq!(world.judge(&other, &theirs, &proof), Ok(None), "its own is untouched");
     }
@@ -185,8 +186,13 @@ fn each_way_to_fail_has_its_reason_and_activates_nothing() {
             }
             other @ (ChallengeOutcome::DecoyAnswered | ChallengeOutcome::Failed { .. }) => other,
         };
-        let judged =
-            now(world.objects.judge_challenge(&party.id, request.challenge_id.clone(), filled)).unwrap();
+        let judged = now(world.objects.judge_challenge(
+            &party.id,
+            request.challenge_id.clone(),
+            filled,
+            Default::default(),
+        ))
+        .unwrap();
         assert_eq!(judged, Some(reason));
         inactive(&world, &party);
         assert_eq!(world.view(&party)["generations"][0]["last_challenge_failure"], reason.code());
@@ -200,7 +206,11 @@ fn a_media_type_is_compared_without_case_and_parameters() {
         let body = Some(party.answer(&world, &request));
         let outcome = ChallengeOutcome::Answered { status: 200, content_type: Some(kind.into()), body };
         let id = request.challenge_id.clone();
-        assert_eq!(now(world.objects.judge_challenge(&party.id, id, outcome)), Ok(None), "{kind}");
+        assert_eq!(
+            now(world.objects.judge_challenge(&party.id, id, outcome, Default::default())),
+            Ok(None),
+            "{kind}"
+        );
     }
 }
 

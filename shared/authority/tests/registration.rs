@@ -114,7 +114,11 @@ fn an_unknown_id_is_answered_unknown_writes_nothing_and_arms_nothing() {
         Command::Describe,
         Command::RequestChallenge { consent: None },
         Command::IssueChallenge,
-        Command::JudgeChallenge { challenge_id, outcome: ChallengeOutcome::DecoyAnswered },
+        Command::JudgeChallenge {
+            challenge_id,
+            outcome: ChallengeOutcome::DecoyAnswered,
+            lookup: Default::default(),
+        },
         Command::PlanAndClaim { items: vec![PlanItem { event }] },
         Command::ClaimDue,
         Command::Settle { items: vec![item] },

@@ -1,27 +1,53 @@
-//! The whole answer of the system's resolver, for the policy to judge; a literal is its own answer.
+//! The whole answer of the DNS, asked anew each time, for the policy to judge; a host that says itself
+//! where it is gets asked for nowhere.
+//!
+//! The servers are the system's (`/etc/resolv.conf`); its search domains, its hosts file and any cache are
+//! left out: each would let something else than the public DNS say what a name means.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use hookproof_ports::{Resolution, Resolver};
-use tokio::net::lookup_host;
+use hickory_resolver::TokioResolver;
+use hickory_resolver::config::{LookupIpStrategy, ResolveHosts, ResolverConfig};
+use hickory_resolver::net::runtime::TokioRuntimeProvider;
+use hickory_resolver::system_conf::read_system_conf;
+use hookproof_core::endpoint::LOOKUP_LIMIT;
+use hookproof_core::{Reason, Refusal};
+use hookproof_ports::{Resolution, Resolver, spelled_out};
 use tokio::time::timeout;
 
-/// How long a lookup may take before the name counts as unresolved.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Asks the system's name servers; IPv4 addresses stand first in the answer.
+#[derive(Clone)]
+pub struct SystemResolver(TokioResolver);
 
-/// `getaddrinfo`, in its order, which puts what this machine can reach first.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SystemResolver;
+impl SystemResolver {
+    /// Reads which servers to ask.
+    pub fn new() -> Result<Self, Refusal> {
+        let (config, _) = read_system_conf().map_err(|fault| unusable(&fault))?;
+        Self::asking(config)
+    }
+
+    fn asking(config: ResolverConfig) -> Result<Self, Refusal> {
+        let mut builder = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default());
+        let options = builder.options_mut();
+        options.cache_size = 0;
+        options.use_hosts_file = ResolveHosts::Never;
+        options.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
+        options.timeout = Duration::from_secs(1);
+        builder.build().map(Self).map_err(|fault| unusable(&fault))
+    }
+}
 
 impl Resolver for SystemResolver {
     async fn resolve(&self, host: &str) -> Resolution {
-        if let Some(address) = literal(host) {
-            return Resolution::Addresses(vec![address]);
+        if let Some(addresses) = spelled_out(host) {
+            return Resolution::Addresses(addresses);
         }
-        match timeout(PATIENCE, lookup_host((host, 0))).await {
-            Ok(Ok(found)) => answer(found.map(|socket| socket.ip()).collect()),
+        let limit = Duration::from_millis(u64::try_from(LOOKUP_LIMIT.as_millis()).unwrap_or(0));
+        // The root's dot: no search domain is ever appended.
+        match timeout(limit, self.0.lookup_ip(format!("{host}."))).await {
+            Ok(Ok(found)) => answer(found.iter().collect()),
             Ok(Err(_)) | Err(_) => Resolution::Failed,
         }
     }
@@ -37,7 +63,7 @@ impl FixedResolver {
         Self::default()
     }
 
-    /// Knows `host` too.
+    /// Knows `host` too, be it this machine's own name.
     #[must_use]
     pub fn with(mut self, host: impl Into<String>, addresses: impl IntoIterator<Item = IpAddr>) -> Self {
         self.0.insert(host.into(), addresses.into_iter().collect());
@@ -47,19 +73,10 @@ impl FixedResolver {
 
 impl Resolver for FixedResolver {
     async fn resolve(&self, host: &str) -> Resolution {
-        match literal(host) {
-            Some(address) => Resolution::Addresses(vec![address]),
-            None => answer(self.0.get(host).cloned().unwrap_or_default()),
+        match self.0.get(host).cloned().or_else(|| spelled_out(host)) {
+            Some(addresses) => answer(addresses),
+            None => Resolution::Failed,
         }
-    }
-}
-
-/// The host of a URL as an address; IPv6 stands in brackets there.
-fn literal(host: &str) -> Option<IpAddr> {
-    let inside = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-    match inside {
-        Some(inside) => inside.parse().ok().map(IpAddr::V6),
-        None => host.parse().ok().map(IpAddr::V4),
     }
 }
 
@@ -67,35 +84,9 @@ fn answer(addresses: Vec<IpAddr>) -> Resolution {
     if addresses.is_empty() { Resolution::Failed } else { Resolution::Addresses(addresses) }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn addresses(list: &[&str]) -> Resolution {
-        Resolution::Addresses(list.iter().map(|text| text.parse().unwrap()).collect())
-    }
-
-    #[tokio::test]
-    async fn a_literal_is_not_looked_up() {
-        for (host, address) in [("192.0.2.1", "192.0.2.1"), ("[2001:db8::1]", "2001:db8::1")] {
-            assert_eq!(SystemResolver.resolve(host).await, addresses(&[address]));
-            assert_eq!(FixedResolver::new().resolve(host).await, addresses(&[address]));
-        }
-    }
-
-    #[tokio::test]
-    async fn the_whole_answer_is_given() {
-        let list = ["192.0.2.1".parse().unwrap(), "10.0.0.1".parse().unwrap()];
-        let resolver = FixedResolver::new().with("a.example", list);
-        assert_eq!(resolver.resolve("a.example").await, addresses(&["192.0.2.1", "10.0.0.1"]));
-        assert_eq!(resolver.resolve("b.example").await, Resolution::Failed);
-        assert_eq!(FixedResolver::new().with("c.example", []).resolve("c.example").await, Resolution::Failed);
-    }
-
-    #[tokio::test]
-    async fn this_machine_is_found_and_an_impossible_name_is_not() {
-        let Resolution::Addresses(found) = SystemResolver.resolve("localhost").await else { panic!() };
-        assert!(!found.is_empty() && found.iter().all(IpAddr::is_loopback));
-        assert_eq!(SystemResolver.resolve("no such name.invalid").await, Resolution::Failed);
-    }
+fn unusable(fault: &dyn std::error::Error) -> Refusal {
+    Refusal::new(Reason::InternalHost, format!("names cannot be looked up: {fault}"))
 }
+
+#[cfg(test)]
+mod tests;

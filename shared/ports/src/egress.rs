@@ -1,7 +1,9 @@
 //! The one way out: every request to a URL that a tenant chose goes through [`Egress::post`].
 
 use hookproof_core::Reason;
-use hookproof_core::endpoint::{EgressAssurance, EndpointPolicy, EndpointRefusal, EndpointUrl, Permitted};
+use hookproof_core::endpoint::{
+    EgressAssurance, EndpointPolicy, EndpointRefusal, EndpointUrl, Lookup, MAX_ADDRESSES, Permitted,
+};
 
 use crate::resolver::{Resolution, Resolver};
 use crate::transport::{Outbound, Reply, Transport, TransportFailure};
@@ -23,6 +25,8 @@ pub struct Sent {
     pub result: Result<Reply, SendFailure>,
     /// The assurance of the address dialled, where it came that far.
     pub assurance: Option<EgressAssurance>,
+    /// What the lookup for it gave; empty where the host shows nothing.
+    pub lookup: Lookup,
 }
 
 /// Why there is no reply.
@@ -48,22 +52,40 @@ impl SendFailure {
 impl<R: Resolver, T: Transport> Egress<R, T> {
     /// POSTs `request` to `url`.
     pub async fn post(&self, url: &EndpointUrl, request: &Outbound) -> Sent {
-        let permitted = match self.permit(url).await {
+        let (permitted, lookup) = self.permit(url).await;
+        let permitted = match permitted {
             Ok(permitted) => permitted,
-            Err(failure) => return Sent { result: Err(failure), assurance: None },
+            Err(failure) => return Sent { result: Err(failure), assurance: None, lookup },
         };
         let assurance = Some(permitted.assurance());
         let reply = self.transport.send_permitted(request, &permitted).await;
-        Sent { result: reply.map_err(SendFailure::Transport), assurance }
+        Sent { result: reply.map_err(SendFailure::Transport), assurance, lookup }
     }
 
-    async fn permit(&self, url: &EndpointUrl) -> Result<Permitted, SendFailure> {
-        let permitted = match self.resolver.resolve(url.host()).await {
-            Resolution::Addresses(addresses) => self.policy.permit(url, &addresses),
-            Resolution::ByPlatform => self.policy.permit_unresolved(url),
-            Resolution::ByEnforcingPlatform => self.policy.permit_host_enforced(url),
-            Resolution::Failed => return Err(SendFailure::Transport(TransportFailure::NotSent)),
+    /// The URL first: a host that is refused whatever it resolves to is not even asked for.
+    async fn permit(&self, url: &EndpointUrl) -> (Result<Permitted, SendFailure>, Lookup) {
+        if let Err(why) = self.policy.vet(url) {
+            return (Err(SendFailure::Refused(why)), Lookup::default().refused(why));
+        }
+        let (permitted, lookup) = match self.resolver.resolve(url.host()).await {
+            Resolution::Addresses(answer) | Resolution::Beforehand(answer)
+                if answer.len() > MAX_ADDRESSES =>
+            {
+                return (Err(SendFailure::Transport(TransportFailure::NotSent)), Lookup::unresolved());
+            }
+            Resolution::Addresses(answer) => (self.policy.permit(url, &answer), Lookup::of(&answer)),
+            Resolution::Beforehand(answer) => {
+                (self.policy.permit(url, &answer).map(Permitted::into_preflight), Lookup::of(&answer))
+            }
+            Resolution::ByPlatform => (self.policy.permit_unresolved(url), Lookup::default()),
+            Resolution::ByEnforcingPlatform => (self.policy.permit_host_enforced(url), Lookup::default()),
+            Resolution::Failed => {
+                return (Err(SendFailure::Transport(TransportFailure::NotSent)), Lookup::unresolved());
+            }
         };
-        permitted.map_err(SendFailure::Refused)
+        match permitted {
+            Ok(permitted) => (Ok(permitted), lookup),
+            Err(why) => (Err(SendFailure::Refused(why)), lookup.refused(why)),
+        }
     }
 }

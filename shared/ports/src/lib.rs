@@ -43,6 +43,6 @@ pub use journal::{Journal, Line};
 pub use kv::Kv;
 pub use objects::Objects;
 pub use queue::Queue;
-pub use resolver::{Resolution, Resolver};
+pub use resolver::{Resolution, Resolver, spelled_out};
 pub use sql::{FromRow, Row, Sql, Store, Value};
 pub use transport::{Outbound, Reply, Transport, TransportFailure};

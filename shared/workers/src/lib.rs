@@ -29,6 +29,6 @@ pub use kv::WorkersKv;
 pub use object::ObjectHost;
 pub use objects::Objects;
 pub use queue::{WorkersQueue, consume};
-pub use resolver::PlatformResolver;
+pub use resolver::DohResolver;
 pub use sql::{DurableStore, DurableTx};
 pub use transport::FetchTransport;

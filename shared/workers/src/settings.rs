@@ -3,11 +3,13 @@
 use hookproof_core::endpoint::EndpointPolicy;
 use hookproof_core::time::Span;
 use hookproof_core::{Reason, Refusal};
-use hookproof_ports::{Journal, Line};
+use hookproof_ports::{Egress, Journal, Line};
 use worker::{Env, Response};
 
 use crate::clock::WorkersClock;
 use crate::journal::ConsoleJournal;
+use crate::resolver::{self, DohResolver};
+use crate::transport::FetchTransport;
 
 /// A plain setting.
 pub fn variable(env: &Env, name: &str) -> Result<String, Refusal> {
@@ -38,6 +40,16 @@ fn danger(env: &Env, name: &str) -> Result<Option<String>, Refusal> {
 pub fn endpoint_policy(env: &Env) -> Result<EndpointPolicy, Refusal> {
     let loopback = danger(env, "DANGER_LOOPBACK_HTTP")?.is_some_and(|value| value == "true");
     Ok(EndpointPolicy { danger_loopback_http: loopback, ..EndpointPolicy::default() })
+}
+
+/// The one way out. `DOH_URL` names the resolver that is asked before each request.
+pub fn egress(env: &Env) -> Result<Egress<DohResolver, FetchTransport>, Refusal> {
+    let policy = endpoint_policy(env)?;
+    let url = variable(env, "DOH_URL").unwrap_or_else(|_| resolver::DEFAULT.to_owned());
+    let words = "DOH_URL is not an https URL like https://cloudflare-dns.com/dns-query";
+    let resolver =
+        DohResolver::new(&url, &policy).ok_or_else(|| Refusal::new(Reason::InternalHost, words))?;
+    Ok(Egress { policy, resolver, transport: FetchTransport })
 }
 
 /// The clock. `DANGER_CLOCK_OFFSET_MS` shifts it, in development only.

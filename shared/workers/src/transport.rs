@@ -56,7 +56,7 @@ fn prepare(request: &Outbound, url: &str) -> Result<Request, JsValue> {
     Ok(web_sys::Request::new_with_str_and_init(url, &init)?.into())
 }
 
-async fn receive(mut response: Response, limit: usize) -> worker::Result<Reply> {
+pub(crate) async fn receive(mut response: Response, limit: usize) -> worker::Result<Reply> {
     let field = |name| response.headers().get(name).ok().flatten();
     let (content_type, retry_after, status) =
         (field("content-type"), field("retry-after"), response.status_code());

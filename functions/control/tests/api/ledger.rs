@@ -54,7 +54,12 @@ fn active(site: &Site, token: &str) -> String {
         panic!("no challenge")
     };
     let answer = crate::support::party::ok(&String::from_utf8(answer).unwrap());
-    let judged = now(site.world.objects.judge_challenge(&id, request.challenge_id.clone(), answer));
+    let judged = now(site.world.objects.judge_challenge(
+        &id,
+        request.challenge_id.clone(),
+        answer,
+        Default::default(),
+    ));
     assert_eq!(judged, Ok(None));
     id.to_string()
 }

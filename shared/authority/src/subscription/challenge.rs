@@ -4,6 +4,7 @@ use hookproof_core::challenge::{
     Challenge, LIFETIME, Nonces, ProbeMap, ProvedKey, Purpose, TRIES, Verifier, judge,
 };
 use hookproof_core::digest::Digest;
+use hookproof_core::endpoint::Lookup;
 use hookproof_core::id::{ChallengeId, Generation};
 use hookproof_core::keys::{Purpose as KeyPurpose, derive};
 use hookproof_core::signature::{Alg, Fields, Message, SigningKey, VerifyKey, profile, sign, thumbprint};
@@ -223,6 +224,7 @@ impl<S: Sql> Session<'_, S> {
         &mut self,
         id: &ChallengeId,
         outcome: ChallengeOutcome,
+        lookup: &Lookup,
     ) -> Result<Option<Reason>, Refusal> {
         let Some(challenge) = self.tables.challenge_by_id(id).await? else {
             return Ok(Some(Reason::ChallengeConsumed));
@@ -231,7 +233,7 @@ impl<S: Sql> Session<'_, S> {
             return Ok(Some(Reason::ChallengeConsumed));
         }
         let number = challenge.scope.generation;
-        let generation = self.generation(number)?.clone();
+        let mut generation = self.generation(number)?.clone();
         let before = generation.record.state.clone();
         let verdict = match self.verdict(&generation, &challenge, outcome).await? {
             Ok(proved) => before.clone().activate(proved, self.now()),
@@ -240,8 +242,16 @@ impl<S: Sql> Session<'_, S> {
         let reason = verdict.as_ref().err().copied();
         self.record(What::ChallengeJudged { challenge_id: id.clone(), generation: number, reason }).await?;
         match verdict {
-            Ok(active) => self.proved(generation, active).await?,
-            Err(reason) => self.not_proved(generation, reason).await?,
+            Ok(active) => {
+                generation.record.addresses.learn(lookup, self.now());
+                self.proved(generation, active).await?;
+            }
+            Err(reason) => {
+                self.not_proved(generation, reason).await?;
+                if lookup.is_not_public() {
+                    self.suspend(number, SuspendReason::DnsPrivate).await?;
+                }
+            }
         }
         Ok(reason)
     }

@@ -1,6 +1,7 @@
 //! Planning and claiming: delivery row, lease, attempt, key and signature are one commit, and nothing
 //! is sent that is not in it.
 
+use hookproof_core::endpoint::LOOKUP_LIMIT;
 use hookproof_core::id::DeliveryId;
 use hookproof_core::ledger::{Claim, Delivery, Lease, Payload, State};
 use hookproof_core::signature::{Fields, Message, SigningKey, profile, sign};
@@ -24,7 +25,7 @@ const CLAIM_LIMIT: usize = 6;
 /// Life of a delivery signature.
 const SIGNATURE_LIFE: i64 = 300;
 
-/// Slack of a lease over the requests it covers.
+/// Slack of a lease over the lookups and requests it covers.
 const LEASE_SLACK: Span = Span::seconds(10);
 
 /// Longest lease.
@@ -292,7 +293,8 @@ fn waiting_or_settled(delivery: &Delivery) -> Planned {
 
 fn lease_span(claimed: usize, timeout: Span) -> Span {
     let rounds = (i64::try_from(claimed).unwrap_or(PARALLEL) + PARALLEL - 1) / PARALLEL;
-    Span::millis(rounds.max(1) * timeout.as_millis() + LEASE_SLACK.as_millis()).min(LEASE_MAX)
+    let round = timeout.as_millis() + LOOKUP_LIMIT.as_millis();
+    Span::millis(rounds.max(1) * round + LEASE_SLACK.as_millis()).min(LEASE_MAX)
 }
 
 fn delivery_fields(subscription: &str, delivery: &Delivery, attempt: u32) -> Vec<HeaderField> {

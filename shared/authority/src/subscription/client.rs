@@ -1,6 +1,7 @@
 //! Authorities by name: each command with the type of its reply, so that a caller carries the code of
 //! those it uses and of no others.
 
+use hookproof_core::endpoint::Lookup;
 use hookproof_core::id::{ChallengeId, DeliveryId, SubscriptionId};
 use hookproof_core::keys::Issuer;
 use hookproof_core::subscription::{OldGenerations, SuspendReason};
@@ -101,14 +102,15 @@ pub trait AskAuthority: Ask<Authority> {
         self.ask(id.as_str(), Command::IssueChallenge).await
     }
 
-    /// Brings what came back for a challenge; the reply is why it failed, or nothing.
+    /// Brings what came back for a challenge, and from which addresses; the reply is why it failed, or nothing.
     async fn judge_challenge(
         &self,
         id: &SubscriptionId,
         challenge_id: ChallengeId,
         outcome: ChallengeOutcome,
+        lookup: Lookup,
     ) -> Result<Option<Reason>, Refusal> {
-        self.ask(id.as_str(), Command::JudgeChallenge { challenge_id, outcome }).await
+        self.ask(id.as_str(), Command::JudgeChallenge { challenge_id, outcome, lookup }).await
     }
 
     /// Plans what is new and claims what is due; one outcome an item, in order.

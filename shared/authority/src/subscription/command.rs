@@ -1,7 +1,7 @@
 //! What an authority can be told and what it answers.
 
 use hookproof_core::Reason;
-use hookproof_core::endpoint::{EgressAssurance, EndpointUrl};
+use hookproof_core::endpoint::{EgressAssurance, EndpointUrl, Lookup};
 use hookproof_core::id::{ChallengeId, DeliveryId, Environment, EventId, SubscriptionId, TenantId};
 use hookproof_core::keys::Issuer;
 use hookproof_core::ledger::Outcome;
@@ -59,6 +59,9 @@ pub enum Command {
         challenge_id: ChallengeId,
         /// What came back.
         outcome: ChallengeOutcome,
+        /// What the lookup for it gave: where a generation's addresses begin.
+        #[serde(default)]
+        lookup: Lookup,
     },
     /// Plans deliveries that are new and claims, signs and leases those that are due.
     PlanAndClaim {
@@ -258,6 +261,9 @@ pub struct SettleItem {
     pub outcome: Outcome,
     /// How sure the address was.
     pub assurance: Option<EgressAssurance>,
+    /// What the lookup for it gave.
+    #[serde(default)]
+    pub lookup: Lookup,
 }
 
 /// A challenge ready to send: the decoy first, then the question.

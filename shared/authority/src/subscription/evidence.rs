@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hookproof_core::Reason;
 use hookproof_core::challenge::Purpose;
 use hookproof_core::digest::Digest;
-use hookproof_core::endpoint::EgressAssurance;
+use hookproof_core::endpoint::{EgressAssurance, Lookup};
 use hookproof_core::evidence::{ChainScope, Head};
 use hookproof_core::id::{ChallengeId, DeliveryId, EventId, Generation};
 use hookproof_core::keys::KeyGeneration;
@@ -120,6 +120,9 @@ pub enum What {
         /// How sure the address was.
         #[serde(skip_serializing_if = "Option::is_none")]
         assurance: Option<EgressAssurance>,
+        /// What the lookup for it gave.
+        #[serde(skip_serializing_if = "Lookup::is_empty")]
+        lookup: Lookup,
         /// The delivery's state afterwards.
         state: String,
         /// Why, where it failed.

@@ -8,6 +8,7 @@ mod change;
 mod claim;
 mod client;
 mod command;
+mod dns;
 mod evidence;
 mod key_document;
 mod lifecycle;
@@ -105,8 +106,8 @@ impl Aggregate for Authority {
                 Reply::Subscription(Box::new(session.request_challenge(consent.as_deref()).await?))
             }
             Command::IssueChallenge => Reply::Challenge(session.issue_challenge().await?.map(Box::new)),
-            Command::JudgeChallenge { challenge_id, outcome } => {
-                Reply::ChallengeJudged(session.judge_challenge(&challenge_id, outcome).await?)
+            Command::JudgeChallenge { challenge_id, outcome, lookup } => {
+                Reply::ChallengeJudged(session.judge_challenge(&challenge_id, outcome, &lookup).await?)
             }
             Command::PlanAndClaim { items } => Reply::Planned(session.plan_and_claim(items).await?),
             Command::ClaimDue => Reply::Claimed(session.claim_due().await?),

@@ -115,6 +115,13 @@ impl<S: Sql> Session<'_, S> {
         records.keep(once, &()).await.map(|()| true)
     }
 
+    /// Replaces a generation where nothing changed that is shown: the revision stays.
+    pub(super) async fn save_unseen(&mut self, changed: LoadedGeneration) -> Result<(), Refusal> {
+        self.save_generation(changed).await?;
+        self.head.record.revision -= 1;
+        Ok(())
+    }
+
     /// Notes that something that moves the timer was written.
     pub(super) fn touch(&mut self) {
         self.changed = true;

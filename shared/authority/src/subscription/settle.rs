@@ -1,5 +1,7 @@
-//! Settling: what came of an attempt is one commit; a 410 suspends its generation in the same one.
+//! Settling: what came of an attempt is one commit; a 410, or an address that is not what it was,
+//! suspends its generation in the same one.
 
+use hookproof_core::endpoint::Lookup;
 use hookproof_core::ledger::{Outcome, Settled, State};
 use hookproof_core::subscription::{Hold, SuspendReason, admit};
 use hookproof_core::{Reason, Refusal};
@@ -28,6 +30,7 @@ impl<S: Sql> Session<'_, S> {
             outcome: item.outcome.clone(),
             reason: None,
             assurance: item.assurance,
+            lookup: item.lookup.clone(),
             late: false,
         };
         let before = row.delivery.clone();
@@ -47,6 +50,7 @@ impl<S: Sql> Session<'_, S> {
             attempt: item.attempt,
             outcome: item.outcome.clone(),
             assurance: item.assurance,
+            lookup: item.lookup.clone(),
             state: delivery.state.name().to_owned(),
             reason,
         })?;
@@ -62,6 +66,7 @@ impl<S: Sql> Session<'_, S> {
         if gone {
             self.suspend(row.delivery.generation, SuspendReason::EndpointGone).await?;
         }
+        self.heed_addresses(row.delivery.generation, &item.lookup).await?;
         Ok(self.standing(&row))
     }
 
@@ -82,6 +87,7 @@ impl<S: Sql> Session<'_, S> {
             attempt,
             outcome: Outcome::Unknown,
             assurance: None,
+            lookup: Lookup::default(),
             state: delivery.state.name().to_owned(),
             reason: Some(Reason::TransportWorkerLost),
         })?;

@@ -52,6 +52,7 @@ pub fn settlement(claimed: &Claimed, outcome: Outcome) -> SettleItem {
         lease_token: claimed.lease_token.clone(),
         outcome,
         assurance: None,
+        lookup: Default::default(),
     }
 }
 

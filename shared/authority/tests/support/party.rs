@@ -160,7 +160,12 @@ impl World {
         request: &ChallengeRequest,
         answer: &str,
     ) -> Result<Option<Reason>, Refusal> {
-        now(self.objects.judge_challenge(&party.id, request.challenge_id.clone(), ok(answer)))
+        now(self.objects.judge_challenge(
+            &party.id,
+            request.challenge_id.clone(),
+            ok(answer),
+            Default::default(),
+        ))
     }
 
     pub fn state(&self, party: &Party) -> String {

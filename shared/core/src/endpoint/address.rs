@@ -121,6 +121,13 @@ pub fn classify(address: IpAddr) -> Result<(), AddressRefusal> {
     }
 }
 
+/// Every block that is not public, as base and prefix length: for whoever filters by networks. Beside
+/// them stand the rest of IPv6 outside 2000::/3, and ISATAP, which is no network.
+pub fn blocks() -> impl Iterator<Item = (IpAddr, u32)> {
+    let v4 = V4_BLOCKS.iter().map(|block| (IpAddr::V4(block.base), block.length));
+    v4.chain(V6_BLOCKS.iter().map(|block| (IpAddr::V6(block.base), block.length)))
+}
+
 fn classify_v4(address: Ipv4Addr) -> Result<(), AddressRefusal> {
     let bits = address.to_bits();
     match V4_BLOCKS.iter().find(|block| (bits ^ block.base.to_bits()).leading_zeros() >= block.length) {

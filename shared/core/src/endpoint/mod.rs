@@ -6,13 +6,18 @@
 //! and their codes are the vectors `endpoint_urls.json` and `ip_addresses.json`, strict profile.
 
 pub mod address;
+pub mod doh;
+mod history;
 mod host;
+mod lookup;
 mod policy;
 mod raw;
 mod refusal;
 mod url;
 
 pub use address::AddressRefusal;
+pub use history::{Change, History};
+pub use lookup::{LOOKUP_LIMIT, Lookup, MAX_ADDRESSES};
 pub use policy::{EgressAssurance, EndpointPolicy, Permitted};
 pub use refusal::EndpointRefusal;
 pub use url::{EndpointUrl, MAX_URL_OCTETS};

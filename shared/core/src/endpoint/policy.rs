@@ -23,6 +23,13 @@ pub struct EndpointPolicy {
 }
 
 impl EndpointPolicy {
+    /// Judges the URL alone, so that nobody is asked about a host that is refused whatever it resolves to.
+    ///
+    /// Refuses what this policy refuses: the URL may have been stored under a looser one.
+    pub fn vet(&self, url: &EndpointUrl) -> Result<(), EndpointRefusal> {
+        self.check(url).map(|_| ())
+    }
+
     /// Vets the answer of a lookup made for this connection: all of it is public, or all is refused.
     ///
     /// The caller must dial one of [`Permitted::addresses`] and nothing else; the assurance is `PINNED`.
@@ -80,7 +87,15 @@ fn check_spelled_out(host: Host<'_>, addresses: &[IpAddr]) -> Result<(), Endpoin
         Host::Literal(literal) => *address == literal,
         Host::Name(_) => address.is_loopback(),
     };
-    if addresses.iter().all(is_it) { Ok(()) } else { Err(EndpointRefusal::DnsMismatch) }
+    if addresses.iter().all(is_it) {
+        return Ok(());
+    }
+    match host {
+        Host::Literal(_) => {}
+        // Elsewhere in a private network it is refused as any other name would be.
+        Host::Name(_) => check_public(addresses)?,
+    }
+    Err(EndpointRefusal::DnsMismatch)
 }
 
 /// One address that is not public refuses the whole answer: which one is dialled is chance.
@@ -221,6 +236,7 @@ mod tests {
             let url = EndpointUrl::from_stored(text.to_owned()).unwrap();
             let list = addresses(&["127.0.0.1"]);
             assert_eq!(STRICT.permit(&url, &list).unwrap_err().code(), code, "{text}");
+            assert_eq!(STRICT.vet(&url).unwrap_err().code(), code, "{text}");
             assert_eq!(STRICT.permit_unresolved(&url).unwrap_err().code(), code, "{text}");
             assert_eq!(STRICT.permit_host_enforced(&url).unwrap_err().code(), code, "{text}");
         }
@@ -268,6 +284,9 @@ mod tests {
         assert!(permit(LOCAL, "http://localhost:3000/", &["127.0.0.1", "::1"]).is_ok());
         assert!(permit(LOCAL, "http://[::1]:3000/", &["::1"]).is_ok());
         assert_eq!(permit(LOCAL, "http://localhost:3000/", &["1.1.1.1"]).unwrap_err(), "dns_mismatch");
+        assert_eq!(permit(LOCAL, "http://localhost:3000/", &["10.0.0.1"]).unwrap_err(), "dns_private");
+        let mixed = permit(LOCAL, "http://localhost:3000/", &["127.0.0.1", "1.1.1.1"]);
+        assert_eq!(mixed.unwrap_err(), "dns_mixed");
         assert_eq!(permit(LOCAL, "http://127.0.0.1:3000/", &["127.0.0.2"]).unwrap_err(), "dns_mismatch");
         assert_eq!(permit(LOCAL, "https://example.com/", &["127.0.0.1"]).unwrap_err(), "dns_private");
     }

@@ -7,7 +7,7 @@ use super::outcome::{Outcome, Verdict};
 use super::receipt::Application;
 use super::state::{Basis, Lease, State};
 use crate::digest::Digest;
-use crate::endpoint::EgressAssurance;
+use crate::endpoint::{EgressAssurance, Lookup};
 use crate::id::{DeliveryId, EventId, Generation};
 use crate::keys::KeyGeneration;
 use crate::reason::Reason;
@@ -60,6 +60,9 @@ pub struct Settled {
     /// How sure the address was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assurance: Option<EgressAssurance>,
+    /// What the lookup for it gave.
+    #[serde(default, skip_serializing_if = "Lookup::is_empty")]
+    pub lookup: Lookup,
     /// It came after the lease had run out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub late: bool,
@@ -258,6 +261,7 @@ impl Delivery {
                 outcome: Outcome::Unknown,
                 reason,
                 assurance: None,
+                lookup: Lookup::default(),
                 late: true,
             });
         }

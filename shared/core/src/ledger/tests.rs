@@ -50,7 +50,8 @@ fn settle(
     outcome: Outcome,
     now: Timestamp,
 ) -> Result<Delivery, Reason> {
-    let settled = Settled { at: now, outcome, reason: None, assurance: None, late: false };
+    let settled =
+        Settled { at: now, outcome, reason: None, assurance: None, lookup: Default::default(), late: false };
     delivery.settle(attempt, token, settled, &policy(), 0)
 }
 

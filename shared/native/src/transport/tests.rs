@@ -219,3 +219,46 @@ fn every_path_and_query_goes_out_as_spelled() {
     let message = message(&outbound(&[]), &url).unwrap();
     assert_eq!(message.uri().to_string(), url.path_and_query());
 }
+
+/// Counts connections; answers none.
+async fn counting(address: &str) -> (SocketAddr, Arc<std::sync::atomic::AtomicUsize>) {
+    let listener = TcpListener::bind(address).await.unwrap();
+    let (address, count) = (listener.local_addr().unwrap(), Arc::<std::sync::atomic::AtomicUsize>::default());
+    let counted = Arc::clone(&count);
+    tokio::spawn(async move {
+        loop {
+            drop(listener.accept().await.unwrap());
+            counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        }
+    });
+    (address, count)
+}
+
+#[tokio::test]
+async fn the_vetted_address_is_dialled_whatever_the_system_says() {
+    let (vetted, dialled) = counting("127.0.0.2:0").await;
+    // Where every resolver of this machine finds `localhost`.
+    let (_, elsewhere) = counting(&format!("127.0.0.1:{}", vetted.port())).await;
+    for host in ["localhost", NAME] {
+        let url = url(&format!("https://{host}:{}/ok", vetted.port()));
+        let sent = NativeTransport::new().unwrap().send(&outbound(&[]), &url, vetted.ip()).await;
+        assert_eq!(sent.unwrap_err(), TransportFailure::NotSent, "no TLS session was made");
+    }
+    let count = |of: &std::sync::atomic::AtomicUsize| of.load(std::sync::atomic::Ordering::SeqCst);
+    assert_eq!((count(&dialled), count(&elsewhere)), (2, 0));
+}
+
+#[tokio::test]
+async fn nothing_beside_the_vetted_list_is_ever_dialled() {
+    let (vetted, dialled) = counting("127.0.0.2:0").await;
+    let (_, elsewhere) = counting(&format!("127.0.0.1:{}", vetted.port())).await;
+    let url = url(&format!("http://localhost:{}/ok", vetted.port()));
+    let permitted = LOCAL.permit(&url, &[vetted.ip()]).unwrap();
+    // It closes at once, which is an answer to nobody; a second address is not looked for.
+    assert!(NativeTransport::new().unwrap().send_permitted(&outbound(&[]), &permitted).await.is_err());
+    let unresolved = LOCAL.permit_unresolved(&url).unwrap();
+    let sent = NativeTransport::new().unwrap().send_permitted(&outbound(&[]), &unresolved).await;
+    assert_eq!(sent.unwrap_err(), TransportFailure::NotSent, "an empty list holds nothing to dial");
+    let count = |of: &std::sync::atomic::AtomicUsize| of.load(std::sync::atomic::Ordering::SeqCst);
+    assert_eq!((count(&dialled), count(&elsewhere)), (1, 0));
+}

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Terms;
 use crate::challenge::Purpose;
+use crate::endpoint::History;
 use crate::id::Generation;
 use crate::reason::Reason;
 use crate::time::Timestamp;
@@ -46,6 +47,9 @@ pub struct GenerationRecord {
     /// It puts another subscriber key in the place of the serving generation's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_change: Option<KeyChange>,
+    /// The addresses its endpoint has had.
+    #[serde(default, skip_serializing_if = "History::is_empty")]
+    pub addresses: History,
 }
 
 impl GenerationRecord {
@@ -61,6 +65,7 @@ impl GenerationRecord {
             challenge_tries: 0,
             last_challenge_failure: None,
             key_change: None,
+            addresses: History::default(),
         }
     }
 
