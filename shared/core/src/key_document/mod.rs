@@ -113,7 +113,7 @@ impl Content {
     ) -> Self {
         let (mut keys, mut revoked) = (Vec::new(), Vec::new());
         for (generation, state, credential) in credentials {
-            if is_over(state) || is_revoked(credential, now) {
+            if is_over(state, now) || is_revoked(credential, now) {
                 revoked.push(credential.key_id.clone());
             } else {
                 keys.push(published(generation, credential));
@@ -192,12 +192,13 @@ fn is_revoked(credential: &Credential, now: Timestamp) -> bool {
     }
 }
 
-/// Whether nothing of the generation will be sent again.
-fn is_over(state: &GenerationState) -> bool {
+/// Whether nothing of the generation will be sent again: what was registered may run out after its end.
+fn is_over(state: &GenerationState, now: Timestamp) -> bool {
     match state {
-        GenerationState::Closed { .. }
-        | GenerationState::Revoked { .. }
-        | GenerationState::Expired { .. } => state.drains_until().is_none(),
+        GenerationState::Closed { .. } => true,
+        GenerationState::Revoked { drain_until, .. } | GenerationState::Expired { drain_until, .. } => {
+            drain_until.is_none_or(|until| until <= now)
+        }
         GenerationState::PendingChallenge { .. }
         | GenerationState::Active { .. }
         | GenerationState::Rotating { .. }

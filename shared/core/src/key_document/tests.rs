@@ -72,11 +72,13 @@ fn keys_that_must_not_verify_are_listed_as_revoked_only() {
     for over in [
         GenerationState::Closed { at: at(0) },
         GenerationState::Revoked { at: at(0), drain_until: None },
-        GenerationState::Expired { at: at(0), drain_until: None },
+        GenerationState::Expired { at: at(0), drain_until: Some(at(99)) },
     ] {
-        let over = content(&over, at(0));
+        let over = content(&over, at(99));
         assert_eq!((ids(&over).as_str(), over.revoked.concat().as_str()), ("", "abcd"));
     }
+    let draining = GenerationState::Revoked { at: at(0), drain_until: Some(at(99)) };
+    assert_eq!(ids(&content(&draining, at(98))), "bcd", "what still runs out is still to be verified");
 }
 
 #[test]
