@@ -15,6 +15,7 @@ pub mod envelope;
 pub mod evidence;
 pub mod id;
 pub mod json;
+pub mod key_document;
 pub mod keys;
 pub mod ledger;
 pub mod reason;

@@ -73,6 +73,10 @@ reasons! {
     DeliveryUnknown = "delivery.unknown", 404;
     /// The Content-Digest does not match the body.
     DigestMismatch = "digest.mismatch", 400;
+    /// The key document is older than one its reader has already seen.
+    DirectoryRolledBack = "directory.rolled_back", 409;
+    /// The key document is too old to go by, and no newer one can be had.
+    DirectoryStale = "directory.stale", 503;
     /// The endpoint answered 400.
     EndpointBadRequest = "endpoint.bad_request", 409;
     /// The endpoint answered another 4xx.

@@ -5,8 +5,10 @@
 
 mod credential;
 mod derive;
+mod issuer;
 mod seal;
 
 pub use credential::{Credential, CredentialState, KeyGeneration};
 pub use derive::{Purpose, derive, key_check};
+pub use issuer::{Issuer, IssuerKey, IssuerKeys};
 pub use seal::{Binding, Bound, MasterKey, MasterKeys, NamedRow};

@@ -39,13 +39,9 @@ impl MasterKeys {
 
     /// Reads `<version>:<base64url of 32 octets>`, comma-separated, as the platform's secret holds it.
     pub fn parse(text: &str) -> Result<Self, Refusal> {
-        let one = |part: &str| {
-            let (version, key) = part.trim().split_once(':')?;
-            Some(MasterKey { version: version.parse().ok()?, key: Secret::from_base64url(key)? })
-        };
-        let keys: Option<Vec<_>> = text.split(',').map(one).collect();
         let words = "the master key secret is <version>:<base64url of 32 octets>, comma-separated";
-        Self::new(keys.ok_or_else(|| Refusal::new(Reason::InternalHost, words))?)
+        let keys = versions(text).ok_or_else(|| Refusal::new(Reason::InternalHost, words))?;
+        Self::new(keys.into_iter().map(|(version, key)| MasterKey { version, key }).collect())
     }
 
     fn version(&self, version: u32) -> Option<&MasterKey> {
@@ -95,6 +91,20 @@ impl MasterKeys {
         let fixed: Result<[u8; 32], _> = octets.try_into();
         fixed.map(Secret::new).map_err(|_| Reason::InternalCorrupt.into())
     }
+}
+
+/// Reads `<version>:<base64url of 32 octets>`, comma-separated: at least one, no version twice.
+pub(super) fn versions(text: &str) -> Option<Vec<(u32, Secret)>> {
+    let mut read: Vec<(u32, Secret)> = Vec::new();
+    for part in text.split(',') {
+        let (version, key) = part.trim().split_once(':')?;
+        let version = version.parse().ok()?;
+        if read.iter().any(|(other, _)| *other == version) {
+            return None;
+        }
+        read.push((version, Secret::from_base64url(key)?));
+    }
+    Some(read)
 }
 
 /// What a sealed value is bound to; kinds never share an encoding, for each opens with its own label.
