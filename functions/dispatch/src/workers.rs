@@ -8,7 +8,7 @@ use hookproof_authority::message::{ChallengeDue, Due};
 use hookproof_authority::subscription::{Authority, Wake};
 use hookproof_core::Refusal;
 use hookproof_core::id::IdKey;
-use hookproof_core::keys::MasterKeys;
+use hookproof_core::keys::{IssuerKeys, MasterKeys};
 use hookproof_ports::{Egress, Queue};
 use hookproof_workers::{
     ConsoleJournal, FetchTransport, ObjectHost, Objects, PlatformResolver, WorkersClock, WorkersQueue,
@@ -33,6 +33,7 @@ fn authority(env: &Env) -> Result<Authority, Refusal> {
         receipts_url: settings::variable(env, "RECEIPTS_URL")?,
         region: settings::variable(env, "REGION")?,
         keys: MasterKeys::parse(&settings::secret(env, "MASTER_KEYS")?)?,
+        issuer_keys: IssuerKeys::parse(&settings::secret(env, "ISSUER_KEYS")?)?,
         id_key: IdKey::new(settings::secret(env, "ID_KEY")?.as_bytes()),
     })
 }

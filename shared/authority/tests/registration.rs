@@ -122,6 +122,7 @@ fn an_unknown_id_is_answered_unknown_writes_nothing_and_arms_nothing() {
         Command::Delivery { delivery_id: delivery_id.clone() },
         Command::Deliveries { after: None, limit: 10, state: None },
         Command::Evidence,
+        Command::KeyDocument,
     ];
     let before = world.disk.dump();
     let unknown = world.mint();

@@ -11,7 +11,7 @@ use hookproof_authority::token::Tokens;
 use hookproof_core::digest::Digest;
 use hookproof_core::endpoint::EndpointPolicy;
 use hookproof_core::id::IdKey;
-use hookproof_core::keys::MasterKeys;
+use hookproof_core::keys::{IssuerKeys, MasterKeys};
 use hookproof_core::time::Span;
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Egress, Journal, Line};
@@ -87,6 +87,7 @@ pub async fn sender(store: SpinStore, clock: SpinClock) -> Result<Objects<Sender
         receipts_url: variable("receipts_url").await?,
         region: variable("region").await?,
         keys: MasterKeys::parse(&variable("master_keys").await?)?,
+        issuer_keys: IssuerKeys::parse(&variable("issuer_keys").await?)?,
         id_key: id_key().await?,
     };
     let sender = Sender { authority, events: Events, directory: Directory, tokens: Tokens };

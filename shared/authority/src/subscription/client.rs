@@ -2,6 +2,7 @@
 //! those it uses and of no others.
 
 use hookproof_core::id::{ChallengeId, DeliveryId, SubscriptionId};
+use hookproof_core::keys::Issuer;
 use hookproof_core::subscription::{OldGenerations, SuspendReason};
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::Ask;
@@ -153,6 +154,16 @@ pub trait AskAuthority: Ask<Authority> {
     /// Reads the evidence chain.
     async fn evidence(&self, id: &SubscriptionId) -> Result<Box<RawValue>, Refusal> {
         self.ask(id.as_str(), Command::Evidence).await
+    }
+
+    /// The signed key document, as it is served.
+    async fn key_document(&self, id: &SubscriptionId) -> Result<String, Refusal> {
+        self.ask(id.as_str(), Command::KeyDocument).await
+    }
+
+    /// Who signs key documents. Asked of an object of no subscription's name, which stays empty.
+    async fn issuer(&self) -> Result<Issuer, Refusal> {
+        self.ask("issuer", Command::Issuer).await
     }
 }
 

@@ -3,6 +3,7 @@
 use hookproof_core::Reason;
 use hookproof_core::endpoint::{EgressAssurance, EndpointUrl};
 use hookproof_core::id::{ChallengeId, DeliveryId, Environment, EventId, SubscriptionId, TenantId};
+use hookproof_core::keys::Issuer;
 use hookproof_core::ledger::Outcome;
 use hookproof_core::subscription::{OldGenerations, SuspendReason};
 use hookproof_core::time::{Span, Timestamp};
@@ -96,6 +97,10 @@ pub enum Command {
         /// What it asks for.
         command: Box<Self>,
     },
+    /// The signed key document.
+    KeyDocument,
+    /// Who signs key documents; any authority knows, whether its subscription exists or not.
+    Issuer,
 }
 
 /// A reply to a command, sent bare: [`super::AskAuthority`] knows its type. Views travel as the JSON they
@@ -127,6 +132,10 @@ pub enum Reply {
     Deliveries(Page),
     /// To `Evidence`: a [`super::Bundle`].
     Evidence(Box<RawValue>),
+    /// To `KeyDocument`: the text of a [`hookproof_core::key_document::Signed`], as it is served.
+    KeyDocument(String),
+    /// To `Issuer`.
+    Issuer(Issuer),
 }
 
 /// A subscription: whose it is, where it stands, and its [`super::SubscriptionView`].

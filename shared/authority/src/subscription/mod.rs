@@ -9,6 +9,7 @@ mod claim;
 mod client;
 mod command;
 mod evidence;
+mod key_document;
 mod lifecycle;
 mod query;
 mod receipt;
@@ -34,7 +35,7 @@ pub use register::{Registered, Registration, SigningAlg};
 use crate::rows::raw;
 use hookproof_core::Refusal;
 use hookproof_core::id::IdKey;
-use hookproof_core::keys::MasterKeys;
+use hookproof_core::keys::{IssuerKeys, MasterKeys};
 use hookproof_ports::{Aggregate, Commit, Context, Sql};
 
 /// The authority's code and what its deployment gives it.
@@ -47,6 +48,8 @@ pub struct Authority {
     pub region: String,
     /// Opens and seals what is at rest.
     pub keys: MasterKeys,
+    /// Sign key documents.
+    pub issuer_keys: IssuerKeys,
     /// Checks ids.
     pub id_key: IdKey,
 }
@@ -67,6 +70,9 @@ impl Aggregate for Authority {
         if let Command::Register(registration) = command {
             return self.register(context, sql, *registration).await;
         }
+        if let Command::Issuer = command {
+            return Ok(Commit::keep(Reply::Issuer(self.issuer()?)));
+        }
         let mut session = self.open(context, sql).await?;
         let command = if let Command::Once { once, command } = command {
             let first = session.first(&once).await?;
@@ -82,7 +88,7 @@ impl Aggregate for Authority {
             command
         };
         let reply = match command {
-            Command::Once { .. } | Command::Register(_) => {
+            Command::Once { .. } | Command::Register(_) | Command::Issuer => {
                 return Err(hookproof_core::Reason::InternalCorrupt.into());
             }
             Command::Describe => Reply::Subscription(Box::new(session.describe().await?)),
@@ -111,6 +117,7 @@ impl Aggregate for Authority {
                 Reply::Deliveries(session.deliveries(after.as_ref(), limit, state.as_deref()).await?)
             }
             Command::Evidence => Reply::Evidence(raw(&session.evidence().await?)?),
+            Command::KeyDocument => Reply::KeyDocument(session.key_document().await?),
         };
         session.commit(reply).await
     }

@@ -3,7 +3,7 @@
 use hookproof_core::digest::Digest;
 use hookproof_core::endpoint::EndpointUrl;
 use hookproof_core::id::{DeliveryId, Environment, EventId, Generation, SubscriptionId, TenantId};
-use hookproof_core::keys::Credential;
+use hookproof_core::keys::{Credential, IssuerKey};
 use hookproof_core::ledger::{Application, ApplicationTier, Attempt, Basis, State};
 use hookproof_core::subscription::{
     GenerationState, KeyChange, OldGenerations, Owner, ReceiptContract, TopicPattern,
@@ -36,6 +36,8 @@ pub struct SubscriptionView {
     pub generation: Generation,
     /// The sender's origin, to be configured at the receiver.
     pub issuer: String,
+    /// The key that signs key documents, to be pinned.
+    pub issuer_key: IssuerKey,
     /// Where receipts go.
     pub receipts_url: String,
     /// The region that sends.
@@ -196,6 +198,7 @@ impl<S: Sql> Session<'_, S> {
                 shown.generation
             },
             issuer: self.authority.issuer.clone(),
+            issuer_key: self.authority.issuer_keys.current()?,
             receipts_url: self.authority.receipts_url.clone(),
             region: record.region.clone(),
             created_at: record.created_at,

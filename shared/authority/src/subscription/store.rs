@@ -50,6 +50,7 @@ pub(super) const SCHEMA: &[&str] = &[
     ) WITHOUT ROWID",
     crate::idempotency::TABLE,
     crate::idempotency::INDEX,
+    super::key_document::SCHEMA,
 ];
 
 /// What belongs to the subscription rather than to one of its generations.

@@ -21,7 +21,7 @@ use hookproof_authority::subscription::{Authority, Wake};
 use hookproof_authority::token::Tokens;
 use hookproof_core::Refusal;
 use hookproof_core::id::{IdKey, TenantId};
-use hookproof_core::keys::MasterKeys;
+use hookproof_core::keys::{IssuerKeys, MasterKeys};
 use hookproof_core::secret::Secret;
 use hookproof_core::time::{Span, Timestamp};
 use hookproof_native::{NativeStore, Objects, SeededEntropy, TestClock};
@@ -131,6 +131,11 @@ impl World {
     }
 
     pub fn on(store: NativeStore) -> Self {
+        Self::issuing(store, &[1])
+    }
+
+    /// On `store`, with issuer keys of these versions.
+    pub fn issuing(store: NativeStore, versions: &[u8]) -> Self {
         let clock = TestClock::at(Timestamp::from_unix(START));
         let (disk, entropy, ids) = (Disk::new(store), SeededEntropy::new(1), id_key());
         let authority = Authority {
@@ -138,6 +143,7 @@ impl World {
             receipts_url: RECEIPTS.into(),
             region: "here".into(),
             keys: MasterKeys::parse(&format!("1:{}", Secret::new([7; 32]).show_once())).unwrap(),
+            issuer_keys: issuer_keys(versions),
             id_key: id_key(),
         };
         let deployment = Deployment { authority, events: Events, directory: Directory, tokens: Tokens };
@@ -203,4 +209,10 @@ impl World {
 
 pub fn id_key() -> IdKey {
     IdKey::new(b"ids")
+}
+
+/// An issuer key of each of these versions.
+pub fn issuer_keys(versions: &[u8]) -> IssuerKeys {
+    let one = |version: &u8| format!("{version}:{}", Secret::new([100 + version; 32]).show_once());
+    IssuerKeys::parse(&versions.iter().map(one).collect::<Vec<_>>().join(",")).unwrap()
 }
