@@ -14,6 +14,7 @@ use xtask::workspace::Workspace;
 /// Promises in each suite, as `shared/native/tests/contract.rs` counts them: the same on every host.
 const STORE: u64 = 12;
 const ASK: u64 = 5;
+const KV: u64 = 7;
 const TRANSPORT: u64 = 9;
 
 fn start() -> Single {
@@ -28,11 +29,12 @@ fn start() -> Single {
 }
 
 #[test]
-fn workers_keep_the_promises_of_store_objects_and_transport() {
+fn workers_keep_the_promises_of_store_objects_cache_and_transport() {
     let worker = start();
     let api = Api::new(worker.url(), "");
     assert_eq!(api.get("/store").unwrap(), (200, STORE.into()));
     assert_eq!(api.get("/ask").unwrap(), (200, ASK.into()));
+    assert_eq!(api.get("/kv").unwrap(), (200, KV.into()));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let server = runtime.block_on(ContractServer::bind()).unwrap();
     let origin = format!("http://{}", server.address().unwrap());

@@ -9,6 +9,7 @@
 //! | [`transport`] | `Transport` | hyper and rustls, to the vetted address |
 //! | [`resolver`] | `Resolver` | the system's resolver, or a list |
 //! | [`journal`] | `Journal` | JSON lines |
+//! | [`kv`] | `Kv` | memory, with switches |
 //! | [`queue`] | `Queue` | memory |
 //!
 //! They carry and decide nothing. Like the hosts they stand in for they are single-threaded: share them
@@ -22,6 +23,7 @@ pub mod clock;
 pub mod contract_server;
 pub mod entropy;
 pub mod journal;
+pub mod kv;
 pub mod objects;
 pub mod queue;
 pub mod resolver;
@@ -31,6 +33,7 @@ pub mod transport;
 pub use clock::{SystemClock, TestClock};
 pub use entropy::{SeededEntropy, SystemEntropy};
 pub use journal::{JsonLines, Kept};
+pub use kv::MemoryKv;
 pub use objects::Objects;
 pub use queue::MemoryQueue;
 pub use resolver::{FixedResolver, SystemResolver};

@@ -5,9 +5,10 @@
 use hookproof_core::endpoint::{EndpointPolicy, EndpointUrl, Permitted};
 use hookproof_core::time::{Span, Timestamp};
 use hookproof_native::contract_server::ContractServer;
-use hookproof_native::{NativeStore, NativeTransport, Objects, SeededEntropy, TestClock};
+use hookproof_native::{MemoryKv, NativeStore, NativeTransport, Objects, SeededEntropy, TestClock};
 use hookproof_ports::contract::{
-    Counter, ask_keeps_its_promises, store_keeps_its_promises, transport_keeps_its_promises,
+    Counter, ask_keeps_its_promises, kv_keeps_its_promises, store_keeps_its_promises,
+    transport_keeps_its_promises,
 };
 use hookproof_ports::{Clock as _, FromRow as _, Sql as _, Store as _};
 
@@ -50,6 +51,22 @@ async fn objects_keep_their_promises() {
     });
     // Neither the questions about unknown objects nor what was forgotten has left a row.
     assert_eq!(left.await.unwrap()[0].integer(0), Ok(0));
+}
+
+#[tokio::test]
+async fn the_cache_keeps_its_promises_also_when_a_write_is_seen_late() {
+    let clock = TestClock::at(Timestamp::from_unix(1_800_000_000));
+    let (kv, broken) = (MemoryKv::new(clock.clone()), MemoryKv::new(clock.clone()));
+    broken.fail(true);
+    for lags in [false, true] {
+        kv.lag(lags);
+        let pause = async |span: Span| {
+            clock.advance(span);
+            // What was written up to now is seen.
+            kv.lag(lags);
+        };
+        assert_eq!(kv_keeps_its_promises(&kv, &broken, pause).await, Ok(7));
+    }
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@
 //! | [`Sql`], [`Store`] | one serialisable transaction: all of it or nothing |
 //! | [`Ask`] | a command to the one object that decides it, and its reply |
 //! | [`Queue`] | at most a hint: messages may be lost, doubled and reordered |
+//! | [`Kv`] | at most a cache: values may be stale, missing or gone |
 //! | [`Resolver`] | the addresses of a name, or that the platform resolves by itself |
 //! | [`Transport`] | one request, no redirect, one outcome |
 //! | [`Journal`] | structured log lines without secrets |
@@ -27,6 +28,7 @@ mod egress;
 mod entropy;
 mod journal;
 pub mod json;
+mod kv;
 mod objects;
 mod queue;
 mod resolver;
@@ -38,6 +40,7 @@ pub use clock::Clock;
 pub use egress::{Egress, SendFailure, Sent};
 pub use entropy::{Entropy, random};
 pub use journal::{Journal, Line};
+pub use kv::Kv;
 pub use objects::Objects;
 pub use queue::Queue;
 pub use resolver::{Resolution, Resolver};

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `GET /store` | the store suite, inside an object |
 //! | `GET /ask` | the object suite |
+//! | `GET /kv` | the cache suite |
 //! | `GET /transport?origin=…&closed=…` | the transport suite against the server at `origin` |
 //!
 //! Each answers 200 and the number of promises kept, or 500 and the first one broken.
@@ -17,9 +18,10 @@ use std::time::Duration;
 use hookproof_core::endpoint::{EndpointPolicy, EndpointUrl, Permitted};
 use hookproof_core::time::Span;
 use hookproof_ports::contract::{
-    Broken, Counter, ask_keeps_its_promises, store_keeps_its_promises, transport_keeps_its_promises,
+    Broken, Counter, ask_keeps_its_promises, kv_keeps_its_promises, store_keeps_its_promises,
+    transport_keeps_its_promises,
 };
-use hookproof_workers::{FetchTransport, ObjectHost, Objects};
+use hookproof_workers::{FetchTransport, ObjectHost, Objects, WorkersKv};
 use worker::{Context, Delay, DurableObject, Env, Request, Response, State, durable_object, event};
 
 const LOCAL: EndpointPolicy = EndpointPolicy { allow_8443: false, danger_loopback_http: true };
@@ -39,6 +41,10 @@ async fn fetch(request: Request, env: Env, _context: Context) -> worker::Result<
                 .await
         }
         "/ask" => verdict(ask_keeps_its_promises(&Objects::new(&env), pass).await),
+        "/kv" => {
+            let (kv, unbound) = (WorkersKv::new(&env, "CONTRACT_KV"), WorkersKv::new(&env, "NOT_BOUND"));
+            verdict(kv_keeps_its_promises(&kv, &unbound, pass).await)
+        }
         "/transport" => verdict(transport(&query("origin"), &query("closed")).await),
         _ => Response::error("no such suite", 404),
     }

@@ -21,7 +21,8 @@ use wasmtime_wasi_http::handler::{
 };
 use wasmtime_wasi_http::p3::bindings::ServicePre;
 
-use crate::bindings::spin::{sqlite::sqlite, variables::variables};
+use crate::bindings::spin::{key_value::key_value, sqlite::sqlite, variables::variables};
+use crate::key_value::Values;
 use crate::manifest::Manifest;
 use crate::outbound::Outbound;
 use crate::state::{Offered, Part, State};
@@ -68,6 +69,7 @@ impl App {
         let linker = linker(&engine)?;
         let ends = Arc::new(Ends::default());
         let mut ready = BTreeMap::new();
+        let values = Values::default();
         for (name, component) in &manifest.component {
             let file = source(options, &component.source);
             let compiled = compiled(&engine, &file)
@@ -80,6 +82,8 @@ impl App {
             let part = Arc::new(Part {
                 name: name.clone(),
                 variables: variables?,
+                stores: component.key_value_stores.iter().cloned().collect(),
+                values: Values::clone(&values),
                 databases: component.sqlite_databases.iter().cloned().collect(),
                 database: options.database.clone(),
                 outbound: component.allowed_outbound_hosts.iter().map(expand).collect::<Result<_>>()?,
@@ -148,6 +152,7 @@ fn linker(engine: &Engine) -> Result<Linker<State>> {
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
     wasmtime_wasi::p3::add_to_linker(&mut linker)?;
     wasmtime_wasi_http::p3::add_to_linker(&mut linker)?;
+    key_value::add_to_linker::<State, Offered>(&mut linker, |state| state)?;
     sqlite::add_to_linker::<State, Offered>(&mut linker, |state| state)?;
     variables::add_to_linker::<State, Offered>(&mut linker, |state| state)?;
     Ok(linker)

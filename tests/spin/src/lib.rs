@@ -6,11 +6,12 @@
 //! | [`manifest`] | the loader: routes, grants, variables |
 //! | [`app`] | the HTTP trigger: instances that serve many requests side by side, service chaining |
 //! | [`outbound`] | `allowed_outbound_hosts` and the client behind `wasi:http` |
-//! | [`sqlite`], [`variables`] | the factors of these names |
+//! | [`key_value`], [`sqlite`], [`variables`] | the factors of these names |
 
 #![warn(missing_docs)]
 
 pub mod app;
+pub mod key_value;
 pub mod manifest;
 pub mod outbound;
 pub mod server;
@@ -23,6 +24,9 @@ mod bindings {
         path: "wit",
         world: "host",
         imports: { default: trappable },
-        with: { "spin:sqlite/sqlite.connection": crate::sqlite::Connection },
+        with: {
+            "spin:key-value/key-value.store": crate::key_value::Store,
+            "spin:sqlite/sqlite.connection": crate::sqlite::Connection,
+        },
     });
 }

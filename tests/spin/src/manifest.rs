@@ -71,6 +71,9 @@ pub struct Component {
     /// Databases it may open.
     #[serde(default)]
     pub sqlite_databases: Vec<String>,
+    /// Key-value stores it may open.
+    #[serde(default)]
+    pub key_value_stores: Vec<String>,
     /// Its variables, as templates over the application's.
     #[serde(default)]
     pub variables: BTreeMap<String, String>,

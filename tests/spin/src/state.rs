@@ -8,6 +8,7 @@ use wasmtime::component::{HasData, ResourceTable};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
+use crate::key_value::Values;
 use crate::outbound::Outbound;
 
 /// What a component was granted.
@@ -19,6 +20,10 @@ pub struct Part {
     pub variables: BTreeMap<String, String>,
     /// Databases it may open.
     pub databases: BTreeSet<String>,
+    /// Key-value stores it may open.
+    pub stores: BTreeSet<String>,
+    /// What they hold; one for the whole app.
+    pub values: Values,
     /// The file of the one database.
     pub database: PathBuf,
     /// Hosts it may reach, expanded.

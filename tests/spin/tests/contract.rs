@@ -44,6 +44,7 @@ fn the_adapter_keeps_the_promises_of_the_ports() -> Result<()> {
     for _ in 0..2 {
         assert_eq!(suite("/store")?, "12");
         assert_eq!(suite("/ask")?, "5");
+        assert_eq!(suite("/kv")?, "7");
         assert_eq!(suite("/queue")?, "1");
     }
     let runtime = tokio::runtime::Runtime::new()?;

@@ -2,10 +2,12 @@
 //! natively a test awaits it, on Workers an object runs it against its own storage.
 
 mod ask;
+mod kv;
 mod store;
 mod transport;
 
 pub use ask::{Counted, Counter, CounterCommand, ask_keeps_its_promises};
+pub use kv::kv_keeps_its_promises;
 pub use store::store_keeps_its_promises;
 pub use transport::{GZIP, transport_keeps_its_promises};
 

@@ -8,10 +8,11 @@ use hookproof_core::Refusal;
 use hookproof_core::endpoint::{EndpointPolicy, EndpointUrl, Permitted};
 use hookproof_core::time::Span;
 use hookproof_ports::contract::{
-    Broken, Counter, ask_keeps_its_promises, store_keeps_its_promises, transport_keeps_its_promises,
+    Broken, Counter, ask_keeps_its_promises, kv_keeps_its_promises, store_keeps_its_promises,
+    transport_keeps_its_promises,
 };
 use hookproof_ports::{Objects, Queue as _};
-use hookproof_spin::{SpinClock, SpinEntropy, SpinQueue, SpinStore, WasiTransport, http, tick};
+use hookproof_spin::{SpinClock, SpinEntropy, SpinKv, SpinQueue, SpinStore, WasiTransport, http, tick};
 use spin_sdk::http::{FullBody, Request, Response};
 use spin_sdk::http_service;
 use spin_sdk::time::sleep;
@@ -31,6 +32,15 @@ async fn ask() -> Result<u32, Broken> {
         }
     };
     ask_keeps_its_promises(&objects, pass).await
+}
+
+async fn kv() -> Result<u32, Broken> {
+    let clock = SpinClock::default();
+    let (kv, not_granted) = (SpinKv::new("default", clock), SpinKv::new("not-granted", clock));
+    let pause = async |span: Span| {
+        sleep(std::time::Duration::from_millis(span.as_millis().cast_unsigned())).await;
+    };
+    kv_keeps_its_promises(&kv, &not_granted, pause).await
 }
 
 async fn queue() -> Result<u32, Broken> {
@@ -71,6 +81,7 @@ async fn handle(request: Request) -> Response<FullBody<Bytes>> {
     let kept = match path.split('/').skip(1).collect::<Vec<_>>().as_slice() {
         ["store"] => store_keeps_its_promises(&SpinStore::default()).await,
         ["ask"] => ask().await,
+        ["kv"] => kv().await,
         ["queue"] => queue().await,
         ["transport", origin, closed] => transport(origin, closed).await,
         _ => Err(Broken("there is no such suite".to_owned())),

@@ -44,6 +44,7 @@ impl World {
             ("root_token", ROOT.to_owned()),
             ("id_key", "id-key-of-this-test-000000000000000000000001".to_owned()),
             ("master_keys", master('M')),
+            ("issuer_keys", master('I')),
             ("receiver_master_keys", master('R')),
             ("tick_token", TICK.to_owned()),
             ("admin_token", ADMIN.to_owned()),
