@@ -12,7 +12,8 @@ use hookproof_core::digest::Digest;
 use hookproof_core::endpoint::{EndpointPolicy, EndpointUrl};
 use hookproof_core::envelope::{Draft, Object};
 use hookproof_core::id::{DeliveryId, Environment, EventId, Generation, Scope};
-use hookproof_core::keys::{Purpose as KeyPurpose, derive, key_check};
+use hookproof_core::key_document::{Content, Pin, Signed, tuple};
+use hookproof_core::keys::{Credential, IssuerKeys, Purpose as KeyPurpose, derive, key_check};
 use hookproof_core::receipt::{Receipt, ReceiptResult, TYPE};
 use hookproof_core::receiver::{Intake, Received, Source, receive};
 use hookproof_core::secret::Secret;
@@ -21,11 +22,13 @@ use hookproof_core::signature::component::Component;
 use hookproof_core::signature::{
     Fields, Message, Profile, SigningKey, VerifyKey, profile, select, sign, thumbprint,
 };
+use hookproof_core::subscription::GenerationState;
 use hookproof_core::time::{Span, Timestamp};
 use serde_json::{Value, json};
 
 const CHALLENGE: &str = include_str!("data/wire/challenge.v1.json");
 const DELIVERY: &str = include_str!("data/wire/delivery.v1.json");
+const KEY_DOCUMENT: &str = include_str!("data/wire/key-document.v1.json");
 const RECEIPT: &str = include_str!("data/wire/receipt.v1.json");
 
 fn text<'v>(value: &'v Value, field: &str) -> &'v str {
@@ -324,6 +327,37 @@ fn verify_receipt(url: &str, made: &Value, body: &[u8], key: &VerifyKey, now: i6
     select(&profile::RECEIPT, &message).unwrap().verify(key, body, now).unwrap();
 }
 
+fn key_document(input: &Value) -> Value {
+    let issuer = text(input, "issuer");
+    let keys = IssuerKeys::parse(&format!("1:{}", text(input, "issuer_seed"))).unwrap();
+    let subscription = text(input, "subscription_id").parse().unwrap();
+    let generation = Generation(input["generation"].as_u64().unwrap());
+    let state = GenerationState::Active { activated_at: Timestamp::from_unix(0) };
+    let credentials = input["credentials"].as_array().unwrap().iter();
+    let credentials: Vec<Credential> =
+        credentials.map(|it| serde_json::from_value(it.clone()).unwrap()).collect();
+    let of = |it| (generation, &state, it);
+    let issued_at = time(input, "issued_at");
+    let content = Content::new(generation, credentials.iter().map(of), issued_at);
+    let sequence = input["sequence"].as_u64().unwrap();
+    let document = content.document(issuer, &subscription, sequence, issued_at);
+    let Signed { document: text, key_id, signature } = keys.sign(&document).unwrap();
+    let (pinned, signed) = (keys.public().unwrap(), tuple(issuer, &subscription, &key_id, &text));
+    let answer = Signed { document: text.clone(), key_id: key_id.clone(), signature: signature.clone() };
+    let answer = answer.to_text().unwrap();
+    let pin = Pin { issuer, subscription_id: &subscription, keys: &pinned, last_sequence: sequence };
+    assert_eq!(pin.verify(&answer, issued_at).unwrap(), document);
+    json!({
+        "issuer_key_id": key_id,
+        "issuer_public_key": pinned[0].public_key,
+        "document": text,
+        "signed_hex": hex(signed.as_ref()),
+        "signature": signature,
+        "etag": format!("\"{}\"", hookproof_core::base64::url(&Digest::of(answer.as_bytes()).0)),
+        "answer": answer,
+    })
+}
+
 /// Every case of a file, remade.
 fn check(file: &str, make: fn(&Value) -> Value) {
     let data: Value = serde_json::from_str(file).unwrap();
@@ -352,4 +386,9 @@ fn a_delivery_is_these_octets() {
 #[test]
 fn a_receipt_is_these_octets() {
     check(RECEIPT, receipt);
+}
+
+#[test]
+fn a_key_document_is_these_octets() {
+    check(KEY_DOCUMENT, key_document);
 }

@@ -7,6 +7,7 @@
 mod attempts;
 mod challenges;
 mod crashes;
+mod directory;
 mod intake;
 mod parts;
 mod path;
@@ -55,6 +56,8 @@ const FACTS: &[Fact] = facts![
     queues::forged_bytes_in_a_message_are_not_sent,
     queues::a_message_that_no_worker_understands_holds_nothing_up,
     queues::a_lost_message_is_repaired_by_the_events_own_timer,
+    directory::a_pinned_key_verifies_the_key_document_also_from_its_copy,
+    directory::the_issuers_keys_are_public_and_made_up_ids_are_unknown,
     tenancy::another_tenants_ids_do_not_exist,
     tenancy::a_token_opens_its_scopes_only,
     tenancy::bad_input_names_its_field_and_stores_nothing,

@@ -66,7 +66,7 @@ pub fn settings(ports: &Ports, secrets: &mut Secrets) -> Result<Settings> {
     let variable = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let secret = |function, name: &str, value: String| (function, name.to_owned(), value);
     let id_key = secrets.get("ID_KEY")?;
-    let master = |key: String| format!("1:{key}");
+    let first = |key: String| format!("1:{key}");
     Ok(Settings {
         vars: vec![
             variable("DEPLOYMENT", "development"),
@@ -79,10 +79,11 @@ pub fn settings(ports: &Ports, secrets: &mut Secrets) -> Result<Settings> {
             secret(Function::Control, "ROOT_TOKEN", secrets.get("ROOT_TOKEN")?),
             secret(Function::Control, "ID_KEY", id_key.clone()),
             secret(Function::Dispatch, "ID_KEY", id_key.clone()),
-            secret(Function::Dispatch, "MASTER_KEYS", master(secrets.get("MASTER_KEY")?)),
+            secret(Function::Dispatch, "MASTER_KEYS", first(secrets.get("MASTER_KEY")?)),
+            secret(Function::Dispatch, "ISSUER_KEYS", first(secrets.get("ISSUER_KEY")?)),
             secret(Function::Receipt, "ID_KEY", id_key),
             secret(Function::Receiver, "ADMIN_TOKEN", secrets.get("ADMIN_TOKEN")?),
-            secret(Function::Receiver, "MASTER_KEYS", master(secrets.get("RECEIVER_MASTER_KEY")?)),
+            secret(Function::Receiver, "MASTER_KEYS", first(secrets.get("RECEIVER_MASTER_KEY")?)),
         ],
     })
 }

@@ -1,7 +1,8 @@
 //! `control`: the admin API.
 //!
 //! In: HTTP requests bearing a token. Out: JSON, problems (RFC 9457), and queue messages that wake.
-//! A tenant comes from its token only; another tenant's ids answer as if they did not exist.
+//! The key directory is public. A tenant comes from its token only; another tenant's ids answer as if
+//! they did not exist.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -10,6 +11,7 @@ mod access;
 mod deliveries;
 mod events;
 mod http;
+mod key_directory;
 mod lifecycle;
 mod once;
 mod portal;
@@ -25,6 +27,8 @@ mod tokens;
 mod spin;
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 mod workers;
+
+pub use key_directory::{KeyDirectory, KnownIssuer};
 
 use hookproof_authority::directory::Directory;
 use hookproof_authority::event::Events;

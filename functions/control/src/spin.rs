@@ -8,17 +8,20 @@ use hookproof_core::Refusal;
 use hookproof_spin::instance::{Slot, shared};
 use hookproof_spin::tick::{self, How, Token};
 use hookproof_spin::{
-    Objects, Sender, SpinClock, SpinEntropy, SpinQueue, SpinStore, StdoutJournal, http, settings, spawn,
+    Objects, Sender, SpinClock, SpinEntropy, SpinKv, SpinQueue, SpinStore, StdoutJournal, http, settings,
+    spawn,
 };
 use spin_sdk::http::{FullBody, Request, Response};
 use spin_sdk::http_service;
 
-use crate::{Control, MAX_BODY, Settings};
+use crate::{Control, KeyDirectory, KnownIssuer, MAX_BODY, Settings};
 
 type SpinControl = Control<Objects<Sender>, SpinQueue, SpinClock, SpinEntropy, StdoutJournal>;
 
 struct App {
     control: SpinControl,
+    kv: SpinKv,
+    issuer: KnownIssuer,
     token: Token,
 }
 
@@ -40,7 +43,8 @@ async fn app() -> Result<App, Refusal> {
             id_key: settings::id_key().await?,
         },
     };
-    Ok(App { control, token: Token::configured().await? })
+    let (kv, issuer) = (SpinKv::new("default", clock), KnownIssuer::default());
+    Ok(App { control, kv, issuer, token: Token::configured().await? })
 }
 
 #[http_service]
@@ -50,7 +54,8 @@ async fn handle(request: Request) -> Response<FullBody<Bytes>> {
         Err(refusal) => return http::write(settings::misconfigured(&refusal)),
     };
     let reads = request.method().is_safe();
-    let answer = app.control.answer(http::read(request, MAX_BODY).await).await;
+    let directory = KeyDirectory { control: &app.control, kv: &app.kv, issuer: &app.issuer };
+    let answer = directory.answer(http::read(request, MAX_BODY).await).await;
     if !reads && answer.status().is_success() {
         spawn(async move {
             tick::ask("dispatch", &app.token, How::Soon).await;

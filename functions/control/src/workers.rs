@@ -7,14 +7,20 @@ use hookproof_core::Refusal;
 use hookproof_core::digest::Digest;
 use hookproof_core::id::IdKey;
 use hookproof_workers::{
-    ConsoleJournal, ObjectHost, Objects, WorkersClock, WorkersEntropy, WorkersQueue, http, settings,
+    ConsoleJournal, ObjectHost, Objects, WorkersClock, WorkersEntropy, WorkersKv, WorkersQueue, http,
+    settings,
 };
 use worker::{Context, DurableObject, Env, Request, Response, State, durable_object, event};
 
-use crate::{Control, MAX_BODY, Settings};
+use crate::{Control, KeyDirectory, KnownIssuer, MAX_BODY, Settings};
 
 type WorkersControl<'a> =
     Control<Objects<'a>, WorkersQueue<'a>, WorkersClock, WorkersEntropy, ConsoleJournal>;
+
+thread_local! {
+    /// Public keys; an isolate serves many requests.
+    static ISSUER: KnownIssuer = KnownIssuer::default();
+}
 
 fn control(env: &Env) -> Result<WorkersControl<'_>, Refusal> {
     Ok(Control {
@@ -37,7 +43,9 @@ async fn fetch(request: Request, env: Env, _context: Context) -> worker::Result<
         Ok(control) => control,
         Err(refusal) => return settings::misconfigured(&refusal),
     };
-    http::write(control.answer(http::read(request, MAX_BODY).await).await)
+    let (kv, issuer) = (WorkersKv::new(&env, "KEYS_CACHE"), ISSUER.with(KnownIssuer::clone));
+    let directory = KeyDirectory { control: &control, kv: &kv, issuer: &issuer };
+    http::write(directory.answer(http::read(request, MAX_BODY).await).await)
 }
 
 /// A tenant's subscription index.

@@ -5,6 +5,7 @@
 mod access;
 mod bodies;
 mod events;
+mod key_directory;
 mod ledger;
 mod lifecycle;
 mod limits;
