@@ -37,7 +37,8 @@ fn get(url: &str, tag: Option<&str>) -> Result<Read> {
 fn judge(party: &Party, read: &Read) -> Result<KeyDocument> {
     let registered = &party.subscription.registered;
     let pinned: IssuerKey = serde_json::from_value(registered["issuer_key"].clone())?;
-    let (issuer, subscription_id) = (text(registered, "issuer")?, party.id().parse()?);
+    let issuer = text(registered, "issuer")?;
+    let subscription_id = party.id().parse().ok().context("An id is well formed.")?;
     let keys = std::slice::from_ref(&pinned);
     let pin = Pin { issuer: &issuer, subscription_id: &subscription_id, keys, last_sequence: 0 };
     Ok(pin.verify(&read.body, now())?)
