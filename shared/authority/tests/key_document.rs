@@ -7,6 +7,7 @@ use hookproof_authority::subscription::{AskAuthority, SigningAlg};
 use hookproof_core::Reason;
 use hookproof_core::key_document::{KeyDocument, LIFETIME, Pin, RENEWAL};
 use hookproof_core::keys::{CredentialState, Issuer};
+use hookproof_core::subscription::OldGenerations;
 use hookproof_core::time::Span;
 use hookproof_native::NativeStore;
 use support::{ISSUER, Party, Setup, World, issuer_keys, now};
@@ -72,6 +73,16 @@ fn a_revoked_key_is_gone_from_the_next_answer_under_a_higher_sequence() {
     set_state(&world, &party, "REVOKED", "ACTIVE");
     // The same content as at first is still a change: the sequence only rises.
     assert_eq!(read(&world, &party, 2).unwrap().sequence, 3);
+}
+
+#[test]
+fn the_keys_of_a_revoked_subscription_are_revoked_in_its_document() {
+    let world = World::new();
+    let party = world.active(Setup::default());
+    assert_eq!(read(&world, &party, 0).unwrap().revoked.len(), 0);
+    now(world.objects.revoke(&party.id, None, OldGenerations::Quarantine)).unwrap();
+    let after = read(&world, &party, 1).unwrap();
+    assert_eq!((after.keys.len(), after.revoked.len(), after.sequence), (0, 1, 2));
 }
 
 #[test]
