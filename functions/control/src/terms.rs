@@ -67,10 +67,12 @@ impl Asked {
 pub(crate) struct Patch {
     endpoint: Option<String>,
     topics: Option<Vec<String>>,
+    #[serde(deserialize_with = "hookproof_core::json::optional")]
     owner: Option<Owner>,
     accepted_versions: Option<Vec<String>>,
     profile: Option<String>,
     signing: Option<SigningAlg>,
+    #[serde(deserialize_with = "hookproof_core::json::optional")]
     receipt: Option<ReceiptContract>,
     retry_policy: Option<Value>,
     old_generations: Option<OldGenerations>,

@@ -1,7 +1,5 @@
 //! A request is remembered by the object that does it, for a day, and a refused one not at all.
 
-#![expect(clippy::unwrap_used, reason = "a broken premise fails the test")]
-
 mod support;
 
 use hookproof_authority::directory::{AskDirectory, ROOT, Tenant, key};

@@ -125,13 +125,18 @@ fn a_body_is_at_most_32_levels_deep_with_no_key_twice_at_any() {
 fn an_object_is_not_a_list_of_its_values() {
     let site = Site::new();
     let token = site.publisher();
+    let id = site.register(&token).text("subscription_id");
     for (field, value, named) in [
         ("owner", json!(["Billing", "billing@example.com"]), "body"),
         ("receipt", json!(["hmac-sha256", null]), "body"),
         ("retry_policy", json!(["custom", [0], 1_000, 1_000]), "retry_policy"),
     ] {
-        let answer = register(&site, &token, field, value);
+        let answer = register(&site, &token, field, value.clone());
         assert_eq!(answer.problem(), (400, "body.malformed", named), "{field}");
+        let path = format!("/v1/subscriptions/{id}");
+        let patch = json!({ field: value }).to_string();
+        let answer = site.call(&format!("Bearer {token}"), "PATCH", &path, patch);
+        assert_eq!(answer.problem(), (400, "body.malformed", named), "PATCH {field}");
     }
     let mut draft = event("evt-1");
     draft["object"] = json!(["order-1", 1]);

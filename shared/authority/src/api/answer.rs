@@ -44,13 +44,13 @@ pub fn text(status: u16, content_type: &'static str, body: &'static str) -> Resp
 /// A refusal for the caller who is entitled to its reason.
 pub fn problem(refusal: &Refusal) -> Response<Bytes> {
     let reason = refusal.reason;
-    let detail = Some(refusal.detail.as_str()).filter(|detail| !detail.is_empty()).or(Some(reason.meaning()));
+    let detail = Some(refusal.detail.as_str()).filter(|detail| !detail.is_empty());
     let body = Problem {
         r#type: format!("{PROBLEM}{reason}"),
         title: reason.outside(),
         status: reason.http_status(),
         reason: Some(reason),
-        detail,
+        detail: Some(detail.unwrap_or_else(|| reason.meaning())),
         field: refusal.field.as_deref(),
         accepted: refusal.accepted.as_deref(),
     };
