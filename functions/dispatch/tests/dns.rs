@@ -46,7 +46,7 @@ impl Case {
             resource_url: None,
             data: format!("\"{}\"", "x".repeat(octets)),
         };
-        let asked = vec![self.party.id.clone()];
+        let asked = vec![self.party.matched()];
         let accepted = now(self.world.objects.publish(&self.world.tenant, Environment::Test, draft, asked));
         accepted.unwrap().messages.pop().unwrap()
     }
