@@ -1,7 +1,7 @@
 //! What a name answers decides each attempt, is kept with it, and suspends where it turns private or
 //! points elsewhere.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a broken premise fails the test")]
+#![expect(clippy::unwrap_used, reason = "a broken premise fails the test")]
 
 #[path = "../../../shared/authority/tests/support/mod.rs"]
 mod support;

@@ -256,7 +256,7 @@ impl Delivery {
         }
         if let Some(record) = self.attempts.last_mut() {
             let reason = Some(Reason::TransportWorkerLost);
-            record.settled.get_or_insert(Settled {
+            record.settled.get_or_insert_with(|| Settled {
                 at: now,
                 outcome: Outcome::Unknown,
                 reason,
