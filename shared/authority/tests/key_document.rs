@@ -1,6 +1,8 @@
 //! The key document says what the authority's rows say, is signed again only when it must be, and shows no
 //! secret.
 
+#![expect(clippy::unwrap_used, reason = "a broken premise fails the test")]
+
 mod support;
 
 use hookproof_authority::subscription::{AskAuthority, SigningAlg};
