@@ -9,19 +9,23 @@
 
 pub mod base64;
 pub mod challenge;
+pub mod decimal;
 pub mod digest;
 pub mod endpoint;
 pub mod envelope;
 pub mod evidence;
+pub mod filter;
 pub mod id;
 pub mod json;
 pub mod key_document;
 pub mod keys;
 pub mod ledger;
+pub mod pointer;
 pub mod reason;
 pub mod receipt;
 pub mod receiver;
 pub mod retry;
+pub mod schema;
 pub mod secret;
 pub mod signature;
 pub mod subscription;

@@ -95,10 +95,22 @@ reasons! {
     EndpointThrottled = "endpoint.throttled", 409;
     /// The same event id was published or received before with other bytes.
     EventConflict = "event.conflict", 409;
+    /// The event's data is not what the catalogue's schema for its type and version describes.
+    EventSchemaMismatch = "event.schema_mismatch", 400;
     /// The event is older than this receiver remembers events: it could be a second effect.
     EventTooOld = "event.too_old", 409;
     /// No such event here.
     EventUnknown = "event.unknown", 404;
+    /// A published schema of an event type and version never changes.
+    EventTypeImmutable = "event_type.immutable", 409;
+    /// This environment takes only events whose type and version are in the catalogue.
+    EventTypeRequired = "event_type.required", 422;
+    /// No such event type in the catalogue.
+    EventTypeUnknown = "event_type.unknown", 404;
+    /// The content filter does not let the event through, or its topics or versions do not.
+    FilterNotMatched = "filter.not_matched", 409;
+    /// The event was matched against another filter than that of the generation it belongs to.
+    FilterStale = "filter.stale", 409;
     /// The generation is past its expiry.
     GenerationExpired = "generation.expired", 409;
     /// The delivery's own generation may not be sent to.
@@ -155,6 +167,8 @@ reasons! {
     RegionImmutable = "region.immutable", 409;
     /// The request's method or path is not served here.
     RouteUnknown = "route.unknown", 404;
+    /// The JSON Schema is malformed, too large, or uses what is not supported.
+    SchemaRefused = "schema.refused", 422;
     /// The scope of the token does not cover the route.
     ScopeMissing = "scope.missing", 403;
     /// The signature is malformed, or there is not exactly one with the expected tag.
