@@ -3,7 +3,7 @@
 use ::http::Response;
 use bytes::Bytes;
 use hookproof_authority::api::{json, parse_outer, percent_decode};
-use hookproof_authority::directory::AskDirectory;
+use hookproof_authority::directory::{AskDirectory, Candidate, Matched};
 use hookproof_authority::event::{AskEvents, EventView};
 use hookproof_core::digest::Digest;
 use hookproof_core::envelope::{Draft, EventType, MAX_BYTES, Object};
@@ -54,8 +54,7 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
             draft.id = self.id_once(&caller.directory(), call.once.as_ref(), draft.id).await?;
         }
         let (tenant, environment) = (caller.tenant(), caller.environment());
-        let (kind, version) = (draft.kind.to_string(), draft.api_version.clone());
-        let subscriptions = self.objects.matching(tenant, environment, kind, version).await?;
+        let subscriptions = self.wanting(caller, &draft).await?;
         let accepted = self.objects.publish(tenant, environment, draft, subscriptions).await?;
         // From here on the event is durable. A lost message is sent again by the event's own object.
         if let Err(lost) = self.fresh.send(&accepted.messages).await {
@@ -69,6 +68,30 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
         let (event_id, payload_digest, accepted_at) = (event.id, event.payload_digest, event.accepted_at);
         let published = Published { event_id, payload_digest, accepted_at, duplicate, subscriptions };
         Ok(json(if duplicate { 200 } else { 202 }, &published))
+    }
+
+    /// Who may want an event that the catalogue takes. One that was accepted before the catalogue said
+    /// otherwise stays accepted: its repeat is for its own object to answer.
+    async fn wanting(&self, caller: &Caller, draft: &Draft) -> Result<Vec<Matched>, Refusal> {
+        let candidate = Candidate {
+            r#type: draft.kind.to_string(),
+            api_version: draft.api_version.clone(),
+            object: draft.object.clone(),
+            data: draft.data.clone(),
+        };
+        let matched = self.objects.matching(caller.tenant(), caller.environment(), candidate).await;
+        match matched {
+            Err(refusal)
+                if matches!(refusal.reason, Reason::EventSchemaMismatch | Reason::EventTypeRequired) =>
+            {
+                match self.event(caller, &draft.id).await {
+                    Ok(_) => Ok(Vec::new()),
+                    Err(unknown) if unknown.reason == Reason::EventUnknown => Err(refusal),
+                    Err(failure) => Err(failure),
+                }
+            }
+            matched => matched,
+        }
     }
 
     /// The event as handed in, and whether its id was minted for it.

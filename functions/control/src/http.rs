@@ -80,6 +80,11 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
             Action::Evidence => self.evidence(call.caller()?, call.id()?).await,
             Action::Publish => self.publish(call).await,
             Action::ReadEvent => self.read_event(call.caller()?, call.id()?).await,
+            Action::PutEventType => self.put_event_type(call).await,
+            Action::ReadEventType => self.read_event_type(call.caller()?, call.id()?).await,
+            Action::ListEventTypes => self.list_event_types(call).await,
+            Action::PutEventTypesPolicy => self.put_event_types_policy(call).await,
+            Action::ReadEventTypesPolicy => self.read_event_types_policy(call.caller()?).await,
             Action::ListDeliveries => self.list_deliveries(call).await,
         }
     }

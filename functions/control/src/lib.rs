@@ -8,6 +8,7 @@
 
 mod access;
 mod deliveries;
+mod event_types;
 mod events;
 mod http;
 mod key_directory;

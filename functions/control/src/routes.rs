@@ -57,6 +57,11 @@ pub enum Action {
     Publish,
     ReadEvent,
     ListDeliveries,
+    PutEventType,
+    ReadEventType,
+    ListEventTypes,
+    PutEventTypesPolicy,
+    ReadEventTypesPolicy,
 }
 
 /// A row of the table.
@@ -150,6 +155,7 @@ pub fn find<'p>(method: &str, path: &'p str) -> Result<(&'static Route, Vec<&'p 
 
 const GET: &str = "GET";
 const POST: &str = "POST";
+const PUT: &str = "PUT";
 const DELETE: &str = "DELETE";
 const PATCH: &str = "PATCH";
 
@@ -273,10 +279,31 @@ pub static ROUTES: &[Route] = &[
         .answers(&[(201, "PortalSession")])
         .refuses(&[Reason::TokenRefused]),
 
+    route(PUT, "/v1/event-types/{event_type}", own(Scope::EventsWrite), Action::PutEventType,
+        "Publish a version of an event type")
+        .takes("NewEventType")
+        .answers(&[(201, "EventType"), (200, "EventType")])
+        .refuses(&[Reason::EventTypeImmutable, Reason::EventSchemaMismatch, Reason::SchemaRefused, Reason::StateForbids]),
+    route(GET, "/v1/event-types/{event_type}", own(Scope::SubscriptionsRead), Action::ReadEventType,
+        "Read all versions of an event type")
+        .answers(&[(200, "EventTypeVersions")])
+        .refuses(&[Reason::EventTypeUnknown]),
+    route(GET, "/v1/event-types", own(Scope::SubscriptionsRead), Action::ListEventTypes,
+        "List the catalogue, a version each, without schemas and samples")
+        .query(PAGED)
+        .answers(&[(200, "EventTypes")]),
+    route(PUT, "/v1/event-types-policy", own(Scope::EventsWrite), Action::PutEventTypesPolicy,
+        "Say whether only events in the catalogue are taken")
+        .takes("EventTypesPolicy")
+        .answers(&[(200, "EventTypesPolicy")]),
+    route(GET, "/v1/event-types-policy", own(Scope::SubscriptionsRead), Action::ReadEventTypesPolicy,
+        "Whether only events in the catalogue are taken")
+        .answers(&[(200, "EventTypesPolicy")]),
+
     route(POST, "/v1/events", own(Scope::EventsWrite), Action::Publish, "Publish an event")
         .takes("NewEvent")
         .answers(&[(202, "Published"), (200, "Published")])
-        .refuses(&[Reason::EventConflict]),
+        .refuses(&[Reason::EventConflict, Reason::EventSchemaMismatch, Reason::EventTypeRequired]),
     route(GET, "/v1/events/{event_id}", own(Scope::DeliveriesRead), Action::ReadEvent,
         "Read an event and how far its fan-out is")
         .answers(&[(200, "Event")])

@@ -7,10 +7,11 @@ use std::str::FromStr;
 use ::http::Response;
 use bytes::Bytes;
 use hookproof_authority::api::{json, parse_json};
-use hookproof_authority::directory::{AskDirectory, Listing};
+use hookproof_authority::directory::AskDirectory;
 use hookproof_authority::subscription::{AskAuthority, Registered, Registration};
+use hookproof_core::filter::Filter;
 use hookproof_core::id::SubscriptionId;
-use hookproof_core::subscription::TopicPattern;
+use hookproof_core::subscription::{TopicPattern, Wants};
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Clock, Entropy, Journal, Line, Queue, random};
 use serde::{Deserialize, Serialize};
@@ -42,6 +43,25 @@ struct WantedGeneration {
     state: String,
     topics: Vec<TopicPattern>,
     accepted_versions: Vec<String>,
+    #[serde(default)]
+    filter: Option<Filter>,
+}
+
+impl Wanted {
+    fn of(view: &RawValue) -> Result<Self, Refusal> {
+        serde_json::from_str(view.get()).map_err(|_| Reason::InternalCorrupt.into())
+    }
+
+    /// What those generations want that may still plan.
+    fn open(self) -> Vec<Wants> {
+        let open = self.generations.into_iter().filter(|it| !it.has_ended());
+        open.map(|WantedGeneration { topics, accepted_versions, filter, .. }| Wants {
+            topics,
+            accepted_versions,
+            filter,
+        })
+        .collect()
+    }
 }
 
 impl WantedGeneration {
@@ -61,11 +81,7 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
         let (terms, signing) = asked.terms(&self.settings.policy)?;
         let fresh = SubscriptionId::mint(&self.settings.id_key, self.clock.now(), random(&self.entropy));
         let id = self.id_once(&caller.directory(), call.once.as_ref(), fresh).await?;
-        let listing = Listing {
-            subscription_id: id.clone(),
-            topics: terms.topics.clone(),
-            accepted_versions: terms.accepted_versions.clone(),
-        };
+        let wants = terms.wants.clone();
         let registration = Registration {
             tenant: caller.tenant().clone(),
             environment: caller.environment(),
@@ -73,7 +89,7 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
             signing,
             expires_at,
         };
-        self.objects.list(caller.tenant(), caller.environment(), listing).await?;
+        self.objects.widen(caller.tenant(), caller.environment(), id.clone(), wants).await?;
         let registered = self.objects.register(&id, registration).await?;
         let state = Some(registered.subscription.state.as_str());
         self.journal.record(&Line {
@@ -88,8 +104,22 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
     }
 
     pub(crate) async fn read_subscription(&self, call: &Call<'_>) -> Result<Response<Bytes>, Refusal> {
-        let (_, view) = self.owned(call.caller()?, call.id()?).await?;
+        let caller = call.caller()?;
+        let (id, view) = self.owned(caller, call.id()?).await?;
+        if Wanted::of(&view)?.generations.iter().any(WantedGeneration::has_ended) {
+            self.narrow(caller, &id, &view).await;
+        }
         revision::read(call.request.headers(), &view)
+    }
+
+    /// Lets the directory forget what only generations wanted that have ended. A repair that decides
+    /// nothing: until it succeeds, an authority is asked about events it will not plan.
+    async fn narrow(&self, caller: &Caller, id: &SubscriptionId, view: &RawValue) {
+        let relisted = self.relist(caller, id, view).await;
+        if let Err(refusal) = relisted {
+            let (subscription, reason) = (Some(id.as_str()), Some(refusal.reason));
+            self.journal.record(&Line { event: "narrowing failed", subscription, reason, ..Line::default() });
+        }
     }
 
     pub(crate) async fn list_subscriptions(&self, call: &Call<'_>) -> Result<Response<Bytes>, Refusal> {
@@ -107,17 +137,8 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
         id: &SubscriptionId,
         view: &RawValue,
     ) -> Result<(), Refusal> {
-        let wanted: Wanted =
-            serde_json::from_str(view.get()).map_err(|_| Refusal::from(Reason::InternalCorrupt))?;
-        let open = || wanted.generations.iter().filter(|it| !it.has_ended());
-        let mut topics: Vec<_> = open().flat_map(|it| it.topics.clone()).collect();
-        topics.sort_by_key(ToString::to_string);
-        topics.dedup();
-        let takes_all = open().any(|it| it.accepted_versions.is_empty());
-        let accepted_versions =
-            if takes_all { Vec::new() } else { open().flat_map(|it| it.accepted_versions.clone()).collect() };
-        let listing = Listing { subscription_id: id.clone(), topics, accepted_versions };
-        self.objects.list(caller.tenant(), caller.environment(), listing).await
+        let wants = Wanted::of(view)?.open();
+        self.objects.relist(caller.tenant(), caller.environment(), id.clone(), wants).await
     }
 
     pub(crate) async fn evidence(&self, caller: &Caller, id: &str) -> Result<Response<Bytes>, Refusal> {

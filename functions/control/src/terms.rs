@@ -3,9 +3,11 @@
 
 use hookproof_authority::subscription::{ChangeRequest, SigningAlg};
 use hookproof_core::endpoint::{EndpointPolicy, EndpointUrl};
+use hookproof_core::filter::Filter;
 use hookproof_core::retry::Policy;
 use hookproof_core::subscription::{
-    Change, Expiry, OldGenerations, Owner, PROFILE_DELIVERY, ReceiptContract, Terms, TopicPattern,
+    Change, Expiry, Filtering, OldGenerations, Owner, PROFILE_DELIVERY, ReceiptContract, Terms, TopicPattern,
+    Wants,
 };
 use hookproof_core::time::Timestamp;
 use hookproof_core::{Reason, Refusal};
@@ -23,6 +25,8 @@ pub(crate) struct Asked {
     #[serde(default)]
     accepted_versions: Vec<String>,
     #[serde(default)]
+    filter: Option<Value>,
+    #[serde(default)]
     profile: Option<String>,
     #[serde(default)]
     signing: SigningAlg,
@@ -37,8 +41,8 @@ pub(crate) struct Asked {
 }
 
 pub(crate) const SHAPE: &str = "{\"endpoint\", \"topics\": [\"invoice.*\"], \"owner\": {\"name\", \"contact\"}, \
-    \"accepted_versions\"?, \"profile\"?, \"signing\"?, \"receipt\"?, \"retry_policy\"?, \"old_generations\"?, \
-    \"expires_at\"?}";
+    \"accepted_versions\"?, \"filter\"?, \"profile\"?, \"signing\"?, \"receipt\"?, \"retry_policy\"?, \
+    \"old_generations\"?, \"expires_at\"?}";
 
 impl Asked {
     /// The terms and the signing algorithm, or the first field that does not fit.
@@ -49,8 +53,11 @@ impl Asked {
         receipt.check()?;
         let terms = Terms {
             endpoint,
-            topics: topics(&self.topics)?,
-            accepted_versions: versions(self.accepted_versions)?,
+            wants: Wants {
+                topics: topics(&self.topics)?,
+                accepted_versions: versions(self.accepted_versions)?,
+                filter: self.filter.as_ref().map(Filter::parse).transpose()?,
+            },
             profile,
             receipt,
             owner: owner(self.owner)?,
@@ -70,6 +77,8 @@ pub(crate) struct Patch {
     #[serde(deserialize_with = "hookproof_core::json::optional")]
     owner: Option<Owner>,
     accepted_versions: Option<Vec<String>>,
+    #[serde(deserialize_with = "present")]
+    filter: Option<Option<Value>>,
     profile: Option<String>,
     signing: Option<SigningAlg>,
     #[serde(deserialize_with = "hookproof_core::json::optional")]
@@ -82,8 +91,8 @@ pub(crate) struct Patch {
     recovery_credential: Option<String>,
 }
 
-pub(crate) const PATCH_SHAPE: &str = "any of \"endpoint\", \"topics\", \"owner\", \"accepted_versions\", \"profile\", \
-    \"signing\", \"receipt\" (these stage the next generation), \"retry_policy\", \"old_generations\", \"expires_at\"; \
+pub(crate) const PATCH_SHAPE: &str = "any of \"endpoint\", \"topics\", \"owner\", \"accepted_versions\", \"filter\", \
+    \"profile\", \"signing\", \"receipt\" (these stage the next generation), \"retry_policy\", \"old_generations\", \"expires_at\"; \
     \"recovery_credential\" where a new receipt key needs it";
 
 impl Patch {
@@ -97,6 +106,7 @@ impl Patch {
             endpoint: self.endpoint.map(|text| endpoint(&text, policy)).transpose()?,
             topics: self.topics.map(|texts| topics(&texts)).transpose()?,
             accepted_versions: self.accepted_versions.map(versions).transpose()?,
+            filtering: self.filter.map(filtering).transpose()?,
             profile: self.profile.map(profile).transpose()?,
             receipt: self.receipt.map(|it| it.check().map(|()| it)).transpose()?,
             owner: self.owner.map(owner).transpose()?,
@@ -107,6 +117,11 @@ impl Patch {
         let (signing, recovery_credential) = (self.signing, self.recovery_credential);
         Ok(ChangeRequest { change, signing, expected: None, recovery_credential })
     }
+}
+
+/// A filter, or null for none.
+fn filtering(filter: Option<Value>) -> Result<Filtering, Refusal> {
+    Ok(Filtering { filter: filter.as_ref().map(Filter::parse).transpose()? })
 }
 
 /// A field that is there, be it null.

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use futures_util::future::join_all;
 use hookproof_authority::event::{AskEvents, Events};
+use hookproof_authority::message::EventRef;
 use hookproof_authority::subscription::{AskAuthority, Authority, Claimed, SettleItem, Standing};
 use hookproof_core::digest::Digest;
 use hookproof_core::endpoint::{LOOKUP_LIMIT, Lookup};
@@ -63,7 +64,7 @@ where
             assurance,
             lookup,
         };
-        let body = match self.body(claim, bodies).await {
+        let body = match self.frozen(&claim.event, bodies).await {
             Ok(body) => body,
             Err(refusal) => {
                 // Nothing has left. It waits and counts, or bytes that are gone would be asked for without end.
@@ -105,12 +106,11 @@ where
 
     /// The frozen bytes: from the message where they came along, else from the event's own object;
     /// either way only if they have the digest that was signed.
-    async fn body(&self, claim: &Claimed, bodies: &Bodies) -> Result<Bytes, Refusal> {
-        let fits = |body: &str| Digest::of(body.as_bytes()) == claim.event.payload_digest;
-        if let Some(body) = bodies.get(&claim.event.payload_digest).filter(|body| fits(body)) {
+    pub(crate) async fn frozen(&self, event: &EventRef, bodies: &Bodies) -> Result<Bytes, Refusal> {
+        let fits = |body: &str| Digest::of(body.as_bytes()) == event.payload_digest;
+        if let Some(body) = bodies.get(&event.payload_digest).filter(|body| fits(body)) {
             return Ok(Bytes::copy_from_slice(body.as_bytes()));
         }
-        let event = &claim.event;
         let body = self.objects.bytes(&event.tenant, event.environment, &event.id).await?;
         if fits(&body) {
             return Ok(Bytes::from(body));

@@ -46,7 +46,7 @@ fn published() -> Case {
             resource_url: None,
             data: format!("\"{}\"", "x".repeat(octets)),
         };
-        let asked = vec![party.id.clone()];
+        let asked = vec![party.matched()];
         let accepted = now(world.objects.publish(&world.tenant, Environment::Test, draft, asked)).unwrap();
         messages.extend(accepted.messages);
     }

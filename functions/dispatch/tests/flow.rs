@@ -52,7 +52,7 @@ impl Case {
             resource_url: None,
             data: format!("\"{}\"", "x".repeat(octets)),
         };
-        let asked = vec![self.party.id.clone()];
+        let asked = vec![self.party.matched()];
         let accepted = now(self.world.objects.publish(&self.world.tenant, Environment::Test, draft, asked));
         accepted.unwrap().messages.pop().unwrap()
     }
@@ -165,7 +165,13 @@ fn a_large_body_comes_from_the_event_object() {
 fn a_body_that_is_gone_is_not_sent_and_not_asked_for_without_end() {
     let case = Case::new(Setup::default());
     let event = case.world.event("evt-never-published");
-    let fresh = Fresh { subscription: case.party.id.clone(), event, page: 0, body: None };
+    let fresh = Fresh {
+        subscription: case.party.id.clone(),
+        event,
+        page: 0,
+        filter_digests: case.party.matched().filter_digests,
+        body: None,
+    };
     case.run(std::slice::from_ref(&fresh));
     assert!(case.journal.mentions("event.unknown"));
     let began = case.world.now();

@@ -17,6 +17,10 @@ pub struct Fresh {
     pub event: EventRef,
     /// The fan-out page the event object waits for.
     pub page: u32,
+    /// Digests of the subscription's wants that the event was found to fit. None says nothing: the authority
+    /// then tells which to try.
+    #[serde(default)]
+    pub filter_digests: Vec<Digest>,
     /// The frozen envelope, where it is small; checked against the digest before use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,

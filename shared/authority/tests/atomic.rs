@@ -4,7 +4,7 @@
 
 mod support;
 
-use hookproof_authority::directory::{AskDirectory, Listing};
+use hookproof_authority::directory::{AskDirectory, Matched};
 use hookproof_authority::event::AskEvents;
 use hookproof_authority::subscription::AskAuthority;
 use hookproof_core::envelope::Draft;
@@ -93,7 +93,7 @@ fn a_challenge_is_issued_and_judged_all_or_nothing() {
 fn claim_signature_and_lease_are_one_commit() {
     let injected = at_every_statement(active, |world, party| {
         let items = ["evt-1", "evt-2"].map(|id| world.event(id));
-        let items = items.map(|event| hookproof_authority::subscription::PlanItem { event });
+        let items = items.map(|event| party.item(event));
         now(world.objects.plan_and_claim(&party.id, items.into())).map(|_| ())
     });
     assert!(injected >= 10, "{injected}");
@@ -183,7 +183,8 @@ fn a_timer_that_fails_is_still_armed_and_has_done_nothing() {
 fn an_event_and_its_pages_are_accepted_all_or_nothing() {
     let arrange = || {
         let world = World::new();
-        let ids: Vec<_> = (0..150).map(|_| world.mint()).collect();
+        let matched = |subscription_id| Matched { subscription_id, filter_digests: Vec::new() };
+        let ids: Vec<_> = (0..150).map(|_| matched(world.mint())).collect();
         (world, ids)
     };
     let draft = || Draft {
@@ -213,14 +214,11 @@ fn a_directory_listing_is_all_or_nothing() {
             created_at: world.now(),
         };
         now(world.objects.create_tenant(tenant)).unwrap();
-        let listing = Listing {
-            subscription_id: world.mint(),
-            topics: vec!["*".parse().unwrap()],
-            accepted_versions: Vec::new(),
-        };
-        (world, listing)
+        let id = world.mint();
+        (world, id)
     };
-    at_every_statement(arrange, |world, listing| {
-        now(world.objects.list(&world.tenant, Environment::Test, listing.clone()))
+    at_every_statement(arrange, |world, id| {
+        let wants = Setup::default().wants();
+        now(world.objects.widen(&world.tenant, Environment::Test, id.clone(), wants))
     });
 }

@@ -131,25 +131,6 @@ fn another_tenants_event_is_never_planned() {
 }
 
 #[test]
-fn what_the_filter_does_not_want_is_not_planned() {
-    let world = World::new();
-    let party = world.active(Setup { versions: vec!["1".into()], ..Setup::default() });
-    let event = |kind: &str, version: &str| {
-        let mut event = world.event("evt-1");
-        (event.r#type, event.api_version) = (kind.into(), version.into());
-        event
-    };
-    let before = world.disk.dump();
-    for unwanted in [event("customer.made", "1"), event("invoice.paid", "2"), event("invoices.paid", "1")] {
-        let planned = world.plan(&party, &[unwanted]);
-        assert!(matches!(&planned[..], [Planned::NotWanted { .. }]), "{planned:?}");
-        assert_eq!(world.disk.dump(), before);
-    }
-    let planned = world.plan(&party, &[event("invoice.line.added", "1.7")]);
-    assert!(matches!(&planned[..], [Planned::Claimed(_)]), "{planned:?}");
-}
-
-#[test]
 fn the_first_wait_of_the_policy_is_kept_by_the_alarm() {
     let world = World::new();
     let party = world.active(Setup { retry: Policy::preset("standard").unwrap(), ..Setup::default() });

@@ -4,10 +4,11 @@
 
 mod support;
 
-use hookproof_authority::directory::{AskDirectory, Listing, Tenant};
+use hookproof_authority::directory::{AskDirectory, Candidate, Tenant};
 use hookproof_authority::token::{Command, Record, Scope, Stored, Tokens};
 use hookproof_core::digest::Digest;
 use hookproof_core::id::{Environment, TenantId, TokenId};
+use hookproof_core::subscription::Wants;
 use hookproof_core::time::{Span, Timestamp};
 use hookproof_core::token::Token;
 use hookproof_core::{Reason, Refusal};
@@ -18,12 +19,16 @@ fn tenant(world: &World, environment: Environment) -> Tenant {
     Tenant { tenant_id: world.tenant.clone(), environment, name: "Acme".into(), created_at: world.now() }
 }
 
-fn listing(world: &World, topics: &[&str], versions: &[&str]) -> Listing {
-    Listing {
-        subscription_id: world.mint(),
+fn wants(topics: &[&str], versions: &[&str]) -> Wants {
+    Wants {
         topics: topics.iter().map(|topic| topic.parse().unwrap()).collect(),
         accepted_versions: versions.iter().map(|&version| version.to_owned()).collect(),
+        filter: None,
     }
+}
+
+fn candidate(kind: &str, version: &str) -> Candidate {
+    Candidate { r#type: kind.into(), api_version: version.into(), object: None, data: "{}".into() }
 }
 
 #[test]
@@ -43,15 +48,16 @@ fn an_unknown_directory_writes_nothing() {
     let world = World::new();
     now(world.objects.create_tenant(tenant(&world, Environment::Test))).unwrap();
     let before = world.disk.dump();
-    let it = listing(&world, &["*"], &[]);
+    let id = world.mint();
     let unknown = TenantId::mint(&world.ids, world.now(), [9; 10]);
     for (tenant, environment) in [(&world.tenant, Environment::Live), (&unknown, Environment::Test)] {
         let reason = |refusal: Refusal| refusal.reason;
         let read = now(world.objects.tenant(tenant, environment)).map_err(reason);
         assert_eq!(read, Err(Reason::TenantUnknown));
-        let listed = now(world.objects.list(tenant, environment, it.clone())).map_err(reason);
+        let listed =
+            now(world.objects.widen(tenant, environment, id.clone(), wants(&["*"], &[]))).map_err(reason);
         assert_eq!(listed, Err(Reason::TenantUnknown));
-        let matched = now(world.objects.matching(tenant, environment, "invoice.paid".into(), "1".into()));
+        let matched = now(world.objects.matching(tenant, environment, candidate("invoice.paid", "1")));
         assert_eq!(matched.map_err(reason), Err(Reason::TenantUnknown));
     }
     assert_eq!(world.disk.dump(), before);
@@ -63,20 +69,23 @@ fn a_directory_finds_by_topic_and_major_in_its_own_environment() {
     for environment in [Environment::Live, Environment::Test] {
         now(world.objects.create_tenant(tenant(&world, environment))).unwrap();
     }
-    let all = listing(&world, &["*"], &[]);
-    let invoices = listing(&world, &["customer.made", "invoice.*"], &["1", "2026"]);
-    for it in [&all, &invoices, &all] {
-        now(world.objects.list(&world.tenant, Environment::Test, it.clone())).unwrap();
+    let (all, invoices) = (world.mint(), world.mint());
+    let (everything, some) = (wants(&["*"], &[]), wants(&["customer.made", "invoice.*"], &["1", "2026"]));
+    for (id, wants) in [(&all, &everything), (&invoices, &some), (&all, &everything)] {
+        let listed = world.objects.widen(&world.tenant, Environment::Test, id.clone(), wants.clone());
+        now(listed).unwrap();
     }
     let matching = |environment, kind: &str, version: &str| {
-        now(world.objects.matching(&world.tenant, environment, kind.into(), version.into())).unwrap()
+        let matched =
+            now(world.objects.matching(&world.tenant, environment, candidate(kind, version))).unwrap();
+        matched.into_iter().map(|it| it.subscription_id).collect::<Vec<_>>()
     };
     let both = {
-        let mut both = vec![all.subscription_id.clone(), invoices.subscription_id.clone()];
+        let mut both = vec![all.clone(), invoices];
         both.sort();
         both
     };
-    let one = vec![all.subscription_id.clone()];
+    let one = vec![all];
     assert_eq!(matching(Environment::Test, "invoice.paid", "1"), both);
     assert_eq!(matching(Environment::Test, "invoice.paid", "2026-01"), both);
     assert_eq!(matching(Environment::Test, "invoice.paid", "2"), one);
@@ -90,9 +99,9 @@ fn subscriptions_come_page_by_page_each_once() {
     now(world.objects.create_tenant(tenant(&world, Environment::Test))).unwrap();
     let mut expected = Vec::new();
     for _ in 0..25 {
-        let it = listing(&world, &["*"], &[]);
-        expected.push(it.subscription_id.clone());
-        now(world.objects.list(&world.tenant, Environment::Test, it)).unwrap();
+        let id = world.mint();
+        expected.push(id.clone());
+        now(world.objects.widen(&world.tenant, Environment::Test, id, wants(&["*"], &[]))).unwrap();
     }
     expected.sort();
     let mut found = Vec::new();

@@ -4,6 +4,7 @@
 
 mod support;
 
+use hookproof_authority::directory::Matched;
 use hookproof_authority::event::{Accepted, Answer, AskEvents, Events, key};
 use hookproof_authority::message::{Fresh, INLINE_LIMIT};
 use hookproof_core::digest::Digest;
@@ -27,7 +28,9 @@ fn draft(id: &str, data: &str) -> Draft {
 }
 
 fn publish(world: &World, draft: Draft, asked: &[SubscriptionId]) -> Result<Accepted, Refusal> {
-    now(world.objects.publish(&world.tenant, Environment::Test, draft, asked.to_vec()))
+    let matched = |id: &SubscriptionId| Matched { subscription_id: id.clone(), filter_digests: Vec::new() };
+    let asked = asked.iter().map(matched).collect();
+    now(world.objects.publish(&world.tenant, Environment::Test, draft, asked))
 }
 
 fn ids(world: &World, count: usize) -> Vec<SubscriptionId> {

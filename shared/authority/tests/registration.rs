@@ -2,9 +2,7 @@
 
 mod support;
 
-use hookproof_authority::subscription::{
-    AskAuthority, Authority, ChallengeOutcome, Command, PlanItem, SigningAlg,
-};
+use hookproof_authority::subscription::{AskAuthority, Authority, ChallengeOutcome, Command, SigningAlg};
 use hookproof_core::id::{IdKey, SubscriptionId};
 use hookproof_core::keys::{Purpose, derive};
 use hookproof_core::receipt::ReceiptResult;
@@ -119,7 +117,7 @@ fn an_unknown_id_is_answered_unknown_writes_nothing_and_arms_nothing() {
             outcome: ChallengeOutcome::DecoyAnswered,
             lookup: Default::default(),
         },
-        Command::PlanAndClaim { items: vec![PlanItem { event }] },
+        Command::PlanAndClaim { items: vec![known.item(event)] },
         Command::ClaimDue,
         Command::Settle { items: vec![item] },
         Command::Receipt(Box::new(known.signed(&world, &receipt))),

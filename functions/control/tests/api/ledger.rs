@@ -14,7 +14,7 @@ fn planned(site: &Site, token: &str, count: usize) {
         site.post(token, "/v1/events", &event(&format!("evt-{n}")));
     }
     for fresh in site.queue.take(usize::MAX).unwrap() {
-        let items = vec![PlanItem { event: fresh.event }];
+        let items = vec![PlanItem { event: fresh.event, filter_digests: fresh.filter_digests }];
         now(site.world.objects.plan_and_claim(&fresh.subscription, items)).unwrap();
     }
 }
@@ -117,7 +117,7 @@ fn a_registration_that_failed_half_way_hides_nobody_elses_deliveries() {
     assert_eq!(failed.problem().0, 503);
     assert_eq!(site.post(&token, "/v1/events", &event("evt-0")).body["subscriptions"], 2);
     for fresh in site.queue.take(9).unwrap().into_iter().filter(|fresh| fresh.subscription.as_str() == id) {
-        let items = vec![PlanItem { event: fresh.event }];
+        let items = vec![PlanItem { event: fresh.event, filter_digests: fresh.filter_digests }];
         now(site.world.objects.plan_and_claim(&fresh.subscription, items)).unwrap();
     }
     let shown = site.get(&token, "/v1/deliveries?event=evt-0");

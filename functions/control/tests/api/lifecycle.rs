@@ -170,3 +170,29 @@ fn a_revocation_says_what_becomes_of_what_is_registered() {
         assert_eq!(case.ask(method, rest, &body).problem().1, "state.forbids", "{method} {rest}");
     }
 }
+
+#[test]
+fn a_filter_is_changed_by_a_generation_of_its_own_and_both_are_listed() {
+    let case = Case::new();
+    let filter = json!({ "data": { "n": [2] } });
+    let refused = case.ask("PATCH", "", &json!({ "filter": { "data": { "n": 2 } } }));
+    assert_eq!(refused.problem(), (400, "body.malformed", "/filter/data/n"));
+    let changed = case.ask("PATCH", "", &json!({ "filter": filter }));
+    assert_eq!((changed.status, &changed.body["staged_generation"]), (200, &2.into()));
+    let generations = &changed.body["generations"];
+    assert_eq!((&generations[0]["filter"], generations[1].get("filter")), (&filter, None));
+    let digests = |id: &str, n: u32| {
+        let mut draft = crate::event(id);
+        draft["data"] = json!({ "n": n });
+        assert_eq!(case.site.post(&case.token, "/v1/events", &draft).status, 202);
+        case.site.queue.take(9).unwrap().pop().unwrap().filter_digests.len()
+    };
+    assert_eq!((digests("evt-1", 1), digests("evt-2", 2)), (1, 2), "before it can become active");
+    // Taken back: another generation is staged in its place, and soon nobody asks for the filter any more.
+    let back = case.ask("PATCH", "", &json!({ "filter": null, "topics": ["invoice.paid"] }));
+    assert_eq!(back.status, 200, "{back:?}");
+    assert_eq!(digests("evt-3", 2), 3, "what was listed of late stays");
+    case.site.world.clock.advance(hookproof_core::time::Span::hours(1));
+    assert_eq!(case.site.get(&case.token, &case.path).status, 200);
+    assert_eq!(digests("evt-4", 2), 2, "reading the subscription narrows");
+}

@@ -4,6 +4,7 @@
 
 mod access;
 mod bodies;
+mod event_types;
 mod events;
 mod key_directory;
 mod ledger;

@@ -1,15 +1,24 @@
-//! The directory of one (tenant, environment): which subscriptions may want an event. Only a
-//! prefilter; each subscription's authority decides.
+//! The directory of one (tenant, environment): which subscriptions may want an event, and what its types
+//! mean. Of subscriptions only a prefilter; each one's authority decides. Of types the truth.
 
+mod catalogue;
+mod client;
+mod listing;
 mod tokens;
 
-use hookproof_core::envelope::major;
+pub use catalogue::{Compatibility, MAX_VERSIONS, Notes, Publication, Published};
+pub use client::AskDirectory;
+pub use listing::Matched;
+
+use hookproof_core::envelope::{EventType, Object};
+use hookproof_core::filter::Subject;
 use hookproof_core::id::{Environment, SubscriptionId, TenantId, TokenId};
-use hookproof_core::subscription::TopicPattern;
+use hookproof_core::subscription::Wants;
 use hookproof_core::time::Timestamp;
 use hookproof_core::{Reason, Refusal};
-use hookproof_ports::{Aggregate, Ask, Commit, Context, FromRow, Sql, Value};
+use hookproof_ports::{Aggregate, Commit, Context, FromRow, Row, Sql, Value};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::idempotency::{INDEX, Once, Records, TABLE};
 use crate::rows::{from_json, to_json};
@@ -34,15 +43,17 @@ pub struct Tenant {
     pub created_at: Timestamp,
 }
 
-/// What the directory keeps of a subscription: the union over its non-final generations.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Listing {
-    /// The subscription.
-    pub subscription_id: SubscriptionId,
-    /// Topics of any of its generations.
-    pub topics: Vec<TopicPattern>,
-    /// Majors of any of its generations; empty takes all.
-    pub accepted_versions: Vec<String>,
+/// An event that is about to be accepted, as far as the directory judges it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Candidate {
+    /// Its type.
+    pub r#type: String,
+    /// Its version.
+    pub api_version: String,
+    /// The aggregate it is about.
+    pub object: Option<Object>,
+    /// Raw JSON text.
+    pub data: String,
 }
 
 /// A command to a directory.
@@ -53,15 +64,22 @@ pub enum Command {
     CreateTenant(Tenant),
     /// Reads the tenant.
     Tenant,
-    /// Lists a subscription, before it can become active.
-    List(Listing),
-    /// Which subscriptions may want an event.
-    Match {
-        /// Its type.
-        r#type: String,
-        /// Its version.
-        api_version: String,
+    /// Adds to what a subscription may want: at registration, and before a change of it is staged.
+    Widen {
+        /// The subscription.
+        subscription_id: SubscriptionId,
+        /// What it may want from now on.
+        wants: Box<Wants>,
     },
+    /// Replaces what a subscription may want, but for what was added of late: after a generation ended.
+    Relist {
+        /// The subscription.
+        subscription_id: SubscriptionId,
+        /// What its generations want that may still plan.
+        wants: Vec<Wants>,
+    },
+    /// Which subscriptions may want an event that the catalogue takes.
+    Match(Box<Candidate>),
     /// Subscriptions in id order.
     Subscriptions {
         /// Continue after this one.
@@ -85,6 +103,25 @@ pub enum Command {
         /// At most so many.
         limit: u32,
     },
+    /// Puts a version of a type into the catalogue.
+    PublishType(Box<Publication>),
+    /// Reads all versions of a type.
+    EventType {
+        /// The type.
+        r#type: EventType,
+    },
+    /// Reads the catalogue in the order of types and versions.
+    EventTypes {
+        /// Continue after this type and version.
+        after: (String, String),
+        /// At most so many.
+        limit: u32,
+    },
+    /// Whether only catalogued events are taken; also changes it.
+    RequireCatalogue {
+        /// To what.
+        require: Option<bool>,
+    },
 }
 
 /// A reply of a directory, sent bare: [`AskDirectory`] knows its type.
@@ -93,21 +130,35 @@ pub enum Command {
 pub enum Reply {
     /// To `CreateTenant` and `Tenant`.
     Tenant(Tenant),
-    /// To `List` and `ListToken`.
+    /// To `Widen`, `Relist` and `ListToken`.
     Listed(()),
-    /// To `Match` and `Subscriptions`.
+    /// To `Match`.
+    Matched(Vec<Matched>),
+    /// To `Subscriptions`.
     Subscriptions(Vec<SubscriptionId>),
     /// To `Remember`.
     Remembered(String),
     /// To `Tokens`.
     Tokens(Vec<Record>),
+    /// To `PublishType`.
+    Published(Published),
+    /// To `EventType` and `EventTypes`.
+    EventTypes(Vec<Box<RawValue>>),
+    /// To `RequireCatalogue`.
+    Required(bool),
 }
 
 const SCHEMA: &[&str] = &[
-    "CREATE TABLE IF NOT EXISTS tenant(directory TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS tenant(
+        directory TEXT PRIMARY KEY, record TEXT NOT NULL, require_catalogue INTEGER NOT NULL DEFAULT 0
+    ) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS listing(
         directory TEXT NOT NULL, subscription TEXT NOT NULL, record TEXT NOT NULL,
         PRIMARY KEY(directory, subscription)
+    ) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS event_type(
+        directory TEXT NOT NULL, type TEXT NOT NULL, api_version TEXT NOT NULL, record TEXT NOT NULL,
+        PRIMARY KEY(directory, type, api_version)
     ) WITHOUT ROWID",
     tokens::TABLE,
     TABLE,
@@ -118,76 +169,6 @@ const SCHEMA: &[&str] = &[
 pub fn key(tenant: &TenantId, environment: Environment) -> String {
     format!("{tenant}.{environment}")
 }
-
-/// Calls to directories, each with the type of its reply.
-#[expect(async_fn_in_trait, reason = "hosts are single-threaded; a Send bound would exclude Workers")]
-pub trait AskDirectory: Ask<Directory> {
-    /// Creates a tenant in one of its environments.
-    async fn create_tenant(&self, tenant: Tenant) -> Result<Tenant, Refusal> {
-        self.ask(&key(&tenant.tenant_id, tenant.environment), Command::CreateTenant(tenant)).await
-    }
-
-    /// Reads a tenant.
-    async fn tenant(&self, tenant: &TenantId, environment: Environment) -> Result<Tenant, Refusal> {
-        self.ask(&key(tenant, environment), Command::Tenant).await
-    }
-
-    /// Lists a subscription.
-    async fn list(
-        &self,
-        tenant: &TenantId,
-        environment: Environment,
-        listing: Listing,
-    ) -> Result<(), Refusal> {
-        self.ask(&key(tenant, environment), Command::List(listing)).await
-    }
-
-    /// Which subscriptions may want an event.
-    async fn matching(
-        &self,
-        tenant: &TenantId,
-        environment: Environment,
-        r#type: String,
-        api_version: String,
-    ) -> Result<Vec<SubscriptionId>, Refusal> {
-        self.ask(&key(tenant, environment), Command::Match { r#type, api_version }).await
-    }
-
-    /// Subscriptions in id order.
-    async fn subscriptions(
-        &self,
-        tenant: &TenantId,
-        environment: Environment,
-        after: Option<SubscriptionId>,
-        limit: u32,
-    ) -> Result<Vec<SubscriptionId>, Refusal> {
-        self.ask(&key(tenant, environment), Command::Subscriptions { after, limit }).await
-    }
-
-    /// The id that a request makes: `id`, or that of its first coming. `directory` is a tenant's
-    /// [`key`] or [`ROOT`].
-    async fn remember(&self, directory: &str, once: Once, id: String) -> Result<String, Refusal> {
-        self.ask(directory, Command::Remember { once, id }).await
-    }
-
-    /// Lists a token, before it can be used, or what has become of it.
-    async fn list_token(&self, record: Record) -> Result<(), Refusal> {
-        self.ask(&key(&record.tenant_id, record.environment), Command::ListToken(record)).await
-    }
-
-    /// Tokens in id order.
-    async fn tokens(
-        &self,
-        tenant: &TenantId,
-        environment: Environment,
-        after: Option<TokenId>,
-        limit: u32,
-    ) -> Result<Vec<Record>, Refusal> {
-        self.ask(&key(tenant, environment), Command::Tokens { after, limit }).await
-    }
-}
-
-impl<T: Ask<Directory>> AskDirectory for T {}
 
 impl Aggregate for Directory {
     const NAME: &'static str = "directory";
@@ -202,35 +183,16 @@ impl Aggregate for Directory {
         sql: &S,
         command: Command,
     ) -> Result<Commit<Reply>, Refusal> {
+        let tables = Tables { sql, directory: context.key, now: context.now };
         let reply = match command {
-            Command::CreateTenant(tenant) => Reply::Tenant(create(context, sql, tenant).await?),
-            Command::Tenant => Reply::Tenant(read(context, sql).await?.ok_or(Reason::TenantUnknown)?),
-            Command::List(listing) => {
-                read(context, sql).await?.ok_or(Reason::TenantUnknown)?;
-                let statement = "INSERT INTO listing(directory, subscription, record) VALUES(?, ?, ?)
-                    ON CONFLICT(directory, subscription) DO UPDATE SET record = excluded.record";
-                let values =
-                    [context.key.into(), listing.subscription_id.as_str().into(), to_json(&listing)?.into()];
-                sql.query(statement, &values).await?;
-                Reply::Listed(())
+            Command::CreateTenant(tenant) => Reply::Tenant(tables.create(tenant).await?),
+            // A tenant's directory remembers for that tenant only; the one of [`ROOT`] has none.
+            Command::Remember { once, id } if context.key == ROOT => {
+                Reply::Remembered(tables.remember(&once, id).await?)
             }
-            Command::Match { r#type, api_version } => {
-                Reply::Subscriptions(matching(context, sql, &r#type, &api_version).await?)
-            }
-            Command::Subscriptions { after, limit } => {
-                let statement = "SELECT record FROM listing WHERE directory = ? AND subscription > ? ORDER BY subscription LIMIT ?";
-                let after = after.as_ref().map_or("", SubscriptionId::as_str);
-                let values = [context.key.into(), after.into(), Value::Integer(limit.clamp(1, 200).into())];
-                let rows = sql.query(statement, &values).await?;
-                let id = |row: &hookproof_ports::Row| {
-                    Ok::<_, Refusal>(from_json::<Listing>(row.text(0)?)?.subscription_id)
-                };
-                Reply::Subscriptions(rows.iter().map(id).collect::<Result<_, _>>()?)
-            }
-            Command::Remember { once, id } => Reply::Remembered(remember(context, sql, &once, id).await?),
-            Command::ListToken(record) => Reply::Listed(tokens::list(context, sql, &record).await?),
-            Command::Tokens { after, limit } => {
-                Reply::Tokens(tokens::page(context, sql, after.as_ref(), limit.clamp(1, 200)).await?)
+            command => {
+                let (tenant, required) = tables.tenant().await?.ok_or(Reason::TenantUnknown)?;
+                tables.answer(command, tenant, required).await?
             }
         };
         Ok(Commit::keep(reply))
@@ -241,60 +203,86 @@ impl Aggregate for Directory {
     }
 }
 
-async fn read<S: Sql>(context: &Context<'_>, sql: &S) -> Result<Option<Tenant>, Refusal> {
-    let rows = sql.query("SELECT record FROM tenant WHERE directory = ?", &[context.key.into()]).await?;
-    rows.first().map(|row| from_json(row.text(0)?)).transpose()
+/// The directory's tables, and the time of the command.
+struct Tables<'a, S> {
+    sql: &'a S,
+    directory: &'a str,
+    now: Timestamp,
 }
 
-/// A tenant's directory remembers for that tenant only; the one of [`ROOT`] has none.
-async fn remember<S: Sql>(
-    context: &Context<'_>,
-    sql: &S,
-    once: &Once,
-    id: String,
-) -> Result<String, Refusal> {
-    if context.key != ROOT {
-        read(context, sql).await?.ok_or(Reason::TenantUnknown)?;
+impl<S: Sql> Tables<'_, S> {
+    async fn query(&self, statement: &str, rest: Vec<Value>) -> Result<Vec<Row>, Refusal> {
+        let mut parameters = vec![Value::from(self.directory)];
+        parameters.extend(rest);
+        self.sql.query(statement, &parameters).await
     }
-    let records = Records { sql, object: context.key, now: context.now };
-    if let Some(first) = records.find(once).await? {
-        return Ok(first);
-    }
-    records.keep(once, &id).await?;
-    Ok(id)
-}
 
-async fn create<S: Sql>(context: &Context<'_>, sql: &S, tenant: Tenant) -> Result<Tenant, Refusal> {
-    if let Some(existing) = read(context, sql).await? {
-        return if existing.name == tenant.name {
-            Ok(existing)
-        } else {
-            Err(Reason::IdempotencyConflict.into())
-        };
+    /// Everything that a tenant's own directory is asked.
+    async fn answer(&self, command: Command, tenant: Tenant, required: bool) -> Result<Reply, Refusal> {
+        Ok(match command {
+            Command::CreateTenant(_) | Command::Tenant => Reply::Tenant(tenant),
+            Command::Widen { subscription_id, wants } => {
+                Reply::Listed(self.widen(&subscription_id, *wants).await?)
+            }
+            Command::Relist { subscription_id, wants } => {
+                Reply::Listed(self.relist(&subscription_id, wants).await?)
+            }
+            Command::Match(it) => {
+                let event = Subject::new(&it.r#type, &it.api_version, it.object.as_ref(), &it.data)?;
+                self.admit(&event, required).await?;
+                Reply::Matched(self.matching(&event).await?)
+            }
+            Command::Subscriptions { after, limit } => {
+                Reply::Subscriptions(self.subscriptions(after.as_ref(), limit).await?)
+            }
+            Command::Remember { once, id } => Reply::Remembered(self.remember(&once, id).await?),
+            Command::ListToken(record) => Reply::Listed(self.list_token(&record).await?),
+            Command::Tokens { after, limit } => Reply::Tokens(self.tokens(after.as_ref(), limit).await?),
+            Command::PublishType(publication) => Reply::Published(self.publish_type(*publication).await?),
+            Command::EventType { r#type } => Reply::EventTypes(self.event_type(&r#type).await?),
+            Command::EventTypes { after, limit } => Reply::EventTypes(self.event_types(after, limit).await?),
+            Command::RequireCatalogue { require } => {
+                let after = require.unwrap_or(required);
+                if after != required {
+                    self.require(after).await?;
+                }
+                Reply::Required(after)
+            }
+        })
     }
-    let values = [context.key.into(), to_json(&tenant)?.into()];
-    sql.query("INSERT INTO tenant(directory, record) VALUES(?, ?)", &values).await?;
-    Ok(tenant)
-}
 
-async fn matching<S: Sql>(
-    context: &Context<'_>,
-    sql: &S,
-    kind: &str,
-    api_version: &str,
-) -> Result<Vec<SubscriptionId>, Refusal> {
-    read(context, sql).await?.ok_or(Reason::TenantUnknown)?;
-    let statement = "SELECT record FROM listing WHERE directory = ? ORDER BY subscription";
-    let version = major(api_version);
-    let mut matched = Vec::new();
-    for row in sql.query(statement, &[context.key.into()]).await? {
-        let listing: Listing = from_json(row.text(0)?)?;
-        let wanted = listing.topics.iter().any(|topic| topic.matches(kind));
-        let understood =
-            listing.accepted_versions.is_empty() || listing.accepted_versions.iter().any(|v| v == version);
-        if wanted && understood {
-            matched.push(listing.subscription_id);
+    async fn remember(&self, once: &Once, id: String) -> Result<String, Refusal> {
+        let records = Records { sql: self.sql, object: self.directory, now: self.now };
+        if let Some(first) = records.find(once).await? {
+            return Ok(first);
         }
+        records.keep(once, &id).await?;
+        Ok(id)
     }
-    Ok(matched)
+
+    /// The tenant, and whether only catalogued events are taken of it.
+    async fn tenant(&self) -> Result<Option<(Tenant, bool)>, Refusal> {
+        let statement = "SELECT record, require_catalogue FROM tenant WHERE directory = ?";
+        let rows = self.query(statement, Vec::new()).await?;
+        rows.first().map(|row| Ok((from_json(row.text(0)?)?, row.integer(1)? != 0))).transpose()
+    }
+
+    async fn create(&self, tenant: Tenant) -> Result<Tenant, Refusal> {
+        if let Some((existing, _)) = self.tenant().await? {
+            return if existing.name == tenant.name {
+                Ok(existing)
+            } else {
+                Err(Reason::IdempotencyConflict.into())
+            };
+        }
+        let values = vec![to_json(&tenant)?.into()];
+        self.query("INSERT INTO tenant(directory, record) VALUES(?, ?)", values).await?;
+        Ok(tenant)
+    }
+
+    async fn require(&self, required: bool) -> Result<(), Refusal> {
+        let statement = "UPDATE tenant SET require_catalogue = ? WHERE directory = ?";
+        let values = [Value::Integer(required.into()), self.directory.into()];
+        self.sql.query(statement, &values).await.map(|_| ())
+    }
 }

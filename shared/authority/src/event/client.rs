@@ -2,8 +2,10 @@
 
 use hookproof_core::Refusal;
 use hookproof_core::envelope::Draft;
-use hookproof_core::id::{Environment, EventId, SubscriptionId, TenantId};
+use hookproof_core::id::{Environment, EventId, TenantId};
 use hookproof_ports::Ask;
+
+use crate::directory::Matched;
 
 use super::{Accepted, Answer, Command, EventView, Events, key};
 
@@ -16,7 +18,7 @@ pub trait AskEvents: Ask<Events> {
         tenant: &TenantId,
         environment: Environment,
         draft: Draft,
-        subscriptions: Vec<SubscriptionId>,
+        subscriptions: Vec<Matched>,
     ) -> Result<Accepted, Refusal> {
         let object = key(tenant, environment, &draft.id);
         let (tenant, draft) = (tenant.clone(), Box::new(draft));

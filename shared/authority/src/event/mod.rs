@@ -16,6 +16,7 @@ use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Aggregate, Alarm, Commit, Context, Sql};
 use serde::{Deserialize, Serialize};
 
+use crate::directory::Matched;
 use crate::message::{EventRef, Fresh, INLINE_LIMIT};
 use store::{Page, Stored, Tables};
 
@@ -44,7 +45,7 @@ pub enum Command {
         /// What was handed in.
         draft: Box<Draft>,
         /// Who may want it.
-        subscriptions: Vec<SubscriptionId>,
+        subscriptions: Vec<Matched>,
     },
     /// Reads an event and how far its fan-out is.
     Describe {
@@ -172,7 +173,7 @@ async fn publish<S: Sql>(
     tables: &Tables<'_, S>,
     owner: (TenantId, Environment),
     draft: &Draft,
-    subscriptions: &[SubscriptionId],
+    subscriptions: &[Matched],
 ) -> Result<Commit<Reply>, Refusal> {
     let request_digest = draft.request_digest();
     if let Some(known) = tables.event(&draft.id).await? {
@@ -225,10 +226,11 @@ fn freeze(
 /// The messages for everybody on `page` who has not answered.
 fn fresh(stored: &Stored, page: &Page) -> Vec<Fresh> {
     let body = (stored.body.len() <= INLINE_LIMIT).then(|| stored.body.clone());
-    let message = |subscription: &SubscriptionId| Fresh {
-        subscription: subscription.clone(),
+    let message = |it: &Matched| Fresh {
+        subscription: it.subscription_id.clone(),
         event: stored.event.clone(),
         page: page.page,
+        filter_digests: it.filter_digests.clone(),
         body: body.clone(),
     };
     page.unanswered().map(message).collect()
@@ -237,7 +239,7 @@ fn fresh(stored: &Stored, page: &Page) -> Vec<Fresh> {
 async fn describe<S: Sql>(tables: &Tables<'_, S>, event: &EventId) -> Result<EventView, Refusal> {
     let stored = tables.event(event).await?.ok_or(Reason::EventUnknown)?;
     let pages = tables.pages(event).await?;
-    let unanswered = pages.iter().flat_map(Page::unanswered).cloned().collect();
-    let asked = pages.into_iter().flat_map(|page| page.asked).collect();
+    let unanswered = pages.iter().flat_map(Page::unanswered).map(|it| it.subscription_id.clone()).collect();
+    let asked = pages.into_iter().flat_map(|page| page.asked).map(|it| it.subscription_id).collect();
     Ok(EventView { event: stored.event, asked, unanswered })
 }

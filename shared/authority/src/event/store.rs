@@ -2,12 +2,13 @@
 
 use hookproof_core::Refusal;
 use hookproof_core::digest::Digest;
-use hookproof_core::id::{EventId, SubscriptionId};
+use hookproof_core::id::EventId;
 use hookproof_core::time::Timestamp;
 use hookproof_ports::{FromRow, Row, Sql, Value};
 use serde::{Deserialize, Serialize};
 
 use super::Answer;
+use crate::directory::Matched;
 use crate::message::EventRef;
 use crate::rows::{from_json, to_json};
 
@@ -41,7 +42,7 @@ struct EventRecord {
 pub(super) struct Page {
     pub(super) event: EventId,
     pub(super) page: u32,
-    pub(super) asked: Vec<SubscriptionId>,
+    pub(super) asked: Vec<Matched>,
     #[serde(with = "hex")]
     pub(super) answered: u128,
     pub(super) tries: u32,
@@ -49,8 +50,8 @@ pub(super) struct Page {
 }
 
 impl Page {
-    pub(super) fn unanswered(&self) -> impl Iterator<Item = &SubscriptionId> {
-        self.asked.iter().enumerate().filter(|(bit, _)| self.answered >> bit & 1 == 0).map(|(_, id)| id)
+    pub(super) fn unanswered(&self) -> impl Iterator<Item = &Matched> {
+        self.asked.iter().enumerate().filter(|(bit, _)| self.answered >> bit & 1 == 0).map(|(_, it)| it)
     }
 }
 
@@ -137,7 +138,9 @@ impl<S: Sql> Tables<'_, S> {
             .await?;
         let Some(row) = rows.first() else { return Ok(()) };
         let mut page: Page = from_json(row.text(0)?)?;
-        let Some(bit) = page.asked.iter().position(|id| *id == answer.subscription) else { return Ok(()) };
+        let Some(bit) = page.asked.iter().position(|it| it.subscription_id == answer.subscription) else {
+            return Ok(());
+        };
         if page.answered >> bit & 1 == 1 {
             return Ok(());
         }

@@ -1,6 +1,7 @@
 //! Planning and claiming: delivery row, lease, attempt, key and signature are one commit, and nothing
 //! is sent that is not in it.
 
+use hookproof_core::digest::Digest;
 use hookproof_core::endpoint::LOOKUP_LIMIT;
 use hookproof_core::id::DeliveryId;
 use hookproof_core::ledger::{Claim, Delivery, Lease, Payload, State};
@@ -46,7 +47,7 @@ impl<S: Sql> Session<'_, S> {
         let mut claimed = 0;
         let likely = items.len().min(CLAIM_LIMIT);
         for item in items {
-            let outcome = self.plan_one(item.event, &mut signer, claimed < CLAIM_LIMIT, likely).await?;
+            let outcome = self.plan_one(item, &mut signer, claimed < CLAIM_LIMIT, likely).await?;
             claimed += usize::from(matches!(outcome, Planned::Claimed(_)));
             planned.push(outcome);
         }
@@ -55,7 +56,7 @@ impl<S: Sql> Session<'_, S> {
 
     async fn plan_one(
         &mut self,
-        event: EventRef,
+        PlanItem { event, filter_digests }: PlanItem,
         signer: &mut Option<Signer>,
         may_claim: bool,
         likely: usize,
@@ -76,13 +77,13 @@ impl<S: Sql> Session<'_, S> {
                 return Ok(Planned::NotWanted { reason: Reason::EventConflict });
             }
             Some(row) => row,
-            None => match self.plan_new(&event, id)? {
+            None => match self.plan_new(&event, &filter_digests, id)? {
                 Ok(row) => {
                     self.tables.put_delivery(&row, "").await?;
                     self.touch();
                     row
                 }
-                Err(reason) => return Ok(Planned::NotWanted { reason }),
+                Err(outcome) => return Ok(outcome),
             },
         };
         if !row.delivery.is_claimable(self.now()) {
@@ -98,13 +99,19 @@ impl<S: Sql> Session<'_, S> {
     }
 
     /// The delivery an event becomes, under the generation that served when it was accepted.
-    fn plan_new(&self, event: &EventRef, id: DeliveryId) -> Result<Result<DeliveryRow, Reason>, Refusal> {
+    fn plan_new(
+        &self,
+        event: &EventRef,
+        filter_digests: &[Digest],
+        id: DeliveryId,
+    ) -> Result<Result<DeliveryRow, Planned>, Refusal> {
+        let not_wanted = |reason| Ok(Err(Planned::NotWanted { reason }));
         let served = self.generations.iter().find(|g| g.record.served_at(event.accepted_at));
-        let Some(generation) = served else { return Ok(Err(Reason::GenerationNotServing)) };
+        let Some(generation) = served else { return not_wanted(Reason::GenerationNotServing) };
         // It registers nothing more, even for events from before its end.
         match &generation.record.state {
-            GenerationState::Revoked { .. } => return Ok(Err(Reason::GenerationRevoked)),
-            GenerationState::Expired { .. } => return Ok(Err(Reason::GenerationExpired)),
+            GenerationState::Revoked { .. } => return not_wanted(Reason::GenerationRevoked),
+            GenerationState::Expired { .. } => return not_wanted(Reason::GenerationExpired),
             GenerationState::PendingChallenge { .. }
             | GenerationState::Active { .. }
             | GenerationState::Rotating { .. }
@@ -112,8 +119,10 @@ impl<S: Sql> Session<'_, S> {
             | GenerationState::Draining { .. }
             | GenerationState::Closed { .. } => {}
         }
-        if !generation.record.terms.wants(&event.r#type, &event.api_version) {
-            return Ok(Err(Reason::StateForbids));
+        // Not decided here: the event's bytes are elsewhere. Whoever has them tries, and says so.
+        let wants = &generation.record.terms.wants;
+        if !filter_digests.contains(&wants.digest()) {
+            return Ok(Err(Planned::Stale { wants: Box::new(wants.clone()) }));
         }
         let payload = Payload { digest: event.payload_digest, length: event.length };
         let identity = (id, event.id.clone(), event.r#type.clone());

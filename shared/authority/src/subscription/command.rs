@@ -1,11 +1,12 @@
 //! What an authority can be told and what it answers.
 
 use hookproof_core::Reason;
+use hookproof_core::digest::Digest;
 use hookproof_core::endpoint::{EgressAssurance, EndpointUrl, Lookup};
 use hookproof_core::id::{ChallengeId, DeliveryId, Environment, EventId, SubscriptionId, TenantId};
 use hookproof_core::keys::Issuer;
 use hookproof_core::ledger::Outcome;
-use hookproof_core::subscription::{OldGenerations, SuspendReason};
+use hookproof_core::subscription::{OldGenerations, SuspendReason, Wants};
 use hookproof_core::time::{Span, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -195,6 +196,9 @@ pub enum Wake {
 pub struct PlanItem {
     /// The event.
     pub event: EventRef,
+    /// Digests of wants that somebody found it to fit.
+    #[serde(default)]
+    pub filter_digests: Vec<Digest>,
 }
 
 /// What became of an item.
@@ -212,6 +216,11 @@ pub enum Planned {
     Settled {
         /// The delivery's state.
         state: String,
+    },
+    /// It was not matched against what its generation wants: to be tried, and asked again if it fits.
+    Stale {
+        /// What that is.
+        wants: Box<Wants>,
     },
     /// Not for this subscription.
     NotWanted {

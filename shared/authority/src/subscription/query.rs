@@ -6,7 +6,7 @@ use hookproof_core::id::{DeliveryId, Environment, EventId, Generation, Subscript
 use hookproof_core::keys::{Credential, IssuerKey};
 use hookproof_core::ledger::{Application, ApplicationTier, Attempt, Basis, State};
 use hookproof_core::subscription::{
-    GenerationState, KeyChange, OldGenerations, Owner, ReceiptContract, TopicPattern,
+    GenerationState, KeyChange, OldGenerations, Owner, ReceiptContract, Wants,
 };
 use hookproof_core::time::Timestamp;
 use hookproof_core::{Reason, Refusal};
@@ -63,10 +63,9 @@ pub struct GenerationView {
     pub endpoint: EndpointUrl,
     /// Digest of that.
     pub endpoint_digest: Digest,
-    /// What it wants.
-    pub topics: Vec<TopicPattern>,
-    /// Which majors it understands; empty takes all.
-    pub accepted_versions: Vec<String>,
+    /// What it wants: topics, majors, filter.
+    #[serde(flatten)]
+    pub wants: Wants,
     /// How it signs.
     pub profile: String,
     /// How receipts are signed.
@@ -304,8 +303,7 @@ fn generation_view(generation: &LoadedGeneration, keys: Vec<Credential>) -> Gene
         state: record.state.clone(),
         endpoint: record.terms.endpoint.clone(),
         endpoint_digest: record.terms.endpoint.digest(),
-        topics: record.terms.topics.clone(),
-        accepted_versions: record.terms.accepted_versions.clone(),
+        wants: record.terms.wants.clone(),
         profile: record.terms.profile.clone(),
         receipt: record.terms.receipt.clone(),
         owner: record.terms.owner.clone(),

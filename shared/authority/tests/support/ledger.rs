@@ -6,6 +6,7 @@ use hookproof_authority::subscription::{
 };
 use hookproof_core::base64;
 use hookproof_core::digest::Digest;
+use hookproof_core::filter::Subject;
 use hookproof_core::id::DeliveryId;
 use hookproof_core::ledger::Outcome;
 use hookproof_core::{Reason, Refusal};
@@ -73,8 +74,20 @@ impl World {
     }
 
     pub fn plan(&self, party: &Party, events: &[EventRef]) -> Vec<Planned> {
-        let items = events.iter().map(|event| PlanItem { event: event.clone() }).collect();
-        now(self.objects.plan_and_claim(&party.id, items)).unwrap()
+        let ask = |items| now(self.objects.plan_and_claim(&party.id, items)).unwrap();
+        let mut planned = ask(events.iter().map(|event| party.item(event.clone())).collect());
+        // What dispatch does with a message that was matched against other wants.
+        for (outcome, event) in planned.iter_mut().zip(events) {
+            let Planned::Stale { wants } = outcome else { continue };
+            let it = Subject::new(&event.r#type, &event.api_version, None, "{\"n\":1}").unwrap();
+            let filter_digests = vec![wants.digest()];
+            *outcome = if wants.matches(&it) {
+                ask(vec![PlanItem { event: event.clone(), filter_digests }]).pop().unwrap()
+            } else {
+                Planned::NotWanted { reason: Reason::FilterNotMatched }
+            };
+        }
+        planned
     }
 
     /// Plans and claims a new event.

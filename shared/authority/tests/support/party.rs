@@ -1,12 +1,15 @@
 //! A subscriber: what it registered, what it was shown, and its own receiver to verify and answer with.
 
+use hookproof_authority::directory::Matched;
+use hookproof_authority::message::EventRef;
 use hookproof_authority::subscription::{
     AskAuthority, ChallengeOutcome, ChallengeRequest, ChangeRequest, Changed, Described, HeaderField,
-    ReceiptRequest, Registered, Registration, SigningAlg,
+    PlanItem, ReceiptRequest, Registered, Registration, SigningAlg,
 };
 use hookproof_core::base64;
 use hookproof_core::digest::Digest;
 use hookproof_core::endpoint::EndpointUrl;
+use hookproof_core::filter::Filter;
 use hookproof_core::id::{Environment, Generation, SubscriptionId, TenantId};
 use hookproof_core::receipt::{Receipt, ReceiptResult, TYPE};
 use hookproof_core::receiver::{
@@ -15,7 +18,9 @@ use hookproof_core::receiver::{
 use hookproof_core::retry::Policy;
 use hookproof_core::secret::Secret;
 use hookproof_core::signature::{Fields, Message, Profile, SigningKey, profile, sign};
-use hookproof_core::subscription::{Change, OldGenerations, Owner, PROFILE_DELIVERY, ReceiptContract, Terms};
+use hookproof_core::subscription::{
+    Change, OldGenerations, Owner, PROFILE_DELIVERY, ReceiptContract, Terms, Wants,
+};
 use hookproof_core::time::Timestamp;
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::random;
@@ -37,6 +42,7 @@ pub struct Setup {
     pub versions: Vec<String>,
     pub old: OldGenerations,
     pub expires_at: Option<Timestamp>,
+    pub filter: Option<Value>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -59,6 +65,7 @@ impl Default for Setup {
             versions: Vec::new(),
             old: OldGenerations::Drain,
             expires_at: None,
+            filter: None,
         }
     }
 }
@@ -66,6 +73,14 @@ impl Default for Setup {
 const RECEIPT_SEED: [u8; 32] = [42; 32];
 
 impl Setup {
+    pub fn wants(&self) -> Wants {
+        Wants {
+            topics: vec![self.topics.parse().unwrap()],
+            accepted_versions: self.versions.clone(),
+            filter: self.filter.as_ref().map(|filter| Filter::parse(filter).unwrap()),
+        }
+    }
+
     pub fn registration(&self, world: &World) -> Registration {
         let public = SigningKey::ed25519(&Secret::new(RECEIPT_SEED)).public().unwrap();
         let receipt = match self.receipt {
@@ -75,8 +90,7 @@ impl Setup {
         };
         let terms = Terms {
             endpoint: url(self.endpoint),
-            topics: vec![self.topics.parse().unwrap()],
-            accepted_versions: self.versions.clone(),
+            wants: self.wants(),
             profile: PROFILE_DELIVERY.into(),
             receipt,
             owner: Owner { name: "Billing".into(), contact: "billing@example.com".into() },
@@ -190,6 +204,16 @@ impl Party {
         let secret = changed.secret.clone().unwrap();
         let number = changed.generation.unwrap();
         Self::of(number, before.setup.clone(), before.id.clone(), &changed.subscription, secret, recovery)
+    }
+
+    /// As the directory finds it, for an event that fits.
+    pub fn matched(&self) -> Matched {
+        Matched { subscription_id: self.id.clone(), filter_digests: vec![self.setup.wants().digest()] }
+    }
+
+    /// An event that was found to fit.
+    pub fn item(&self, event: EventRef) -> PlanItem {
+        PlanItem { event, filter_digests: self.matched().filter_digests }
     }
 
     fn new(setup: Setup, id: SubscriptionId, registered: &Registered) -> Self {

@@ -68,13 +68,7 @@ impl Draft {
     /// Freezes the envelope. Field order is fixed; `data` stands in it as the caller wrote it.
     pub fn seal(&self, accepted_at: Timestamp) -> Result<Sealed, Refusal> {
         json::check(&self.data).map_err(|fault| fault.refusal("data"))?;
-        let version_fits = (1..=64).contains(&self.api_version.len())
-            && self.api_version.bytes().all(|b| b.is_ascii_graphic());
-        if !version_fits {
-            let words = "api_version is not usable";
-            return Err(Refusal::new(Reason::BodyMalformed, words)
-                .at("api_version", "1 to 64 visible ASCII characters"));
-        }
+        check_api_version(&self.api_version)?;
         let created = self.created.unwrap_or(accepted_at);
         let mut out = String::with_capacity(self.data.len() + 256);
         let mut text = |name: &str, value: &str| {
@@ -103,6 +97,15 @@ impl Draft {
         let bytes = out.into_bytes();
         Ok(Sealed { digest: Digest::of(&bytes), bytes })
     }
+}
+
+/// Whether text can be an `api_version`.
+pub fn check_api_version(text: &str) -> Result<(), Refusal> {
+    if (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic()) {
+        return Ok(());
+    }
+    Err(Refusal::new(Reason::BodyMalformed, "api_version is not usable")
+        .at("api_version", "1 to 64 visible ASCII characters"))
 }
 
 /// The major of an `api_version`: what stands before the first `.` or `-`.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{OldGenerations, Owner, ReceiptContract, Terms, TopicPattern};
 use crate::endpoint::EndpointUrl;
+use crate::filter::Filter;
 use crate::retry::Policy;
 use crate::time::Timestamp;
 
@@ -20,6 +21,9 @@ pub struct Change {
     /// Which majors are understood. Binds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepted_versions: Option<Vec<String>>,
+    /// What must stand in an event. Binds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filtering: Option<Filtering>,
     /// How deliveries are signed. Binds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
@@ -47,14 +51,23 @@ pub struct Expiry {
     pub at: Option<Timestamp>,
 }
 
+/// A filter, or none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Filtering {
+    /// Which; none for no filter.
+    pub filter: Option<Filter>,
+}
+
 impl Change {
     /// The terms after the change.
     pub fn apply(&self, terms: &Terms) -> Terms {
         let mut changed = terms.clone();
-        let Self { endpoint, topics, accepted_versions, profile, receipt, owner, .. } = self.clone();
+        let Self { endpoint, topics, accepted_versions, filtering, profile, receipt, owner, .. } =
+            self.clone();
         set(&mut changed.endpoint, endpoint);
-        set(&mut changed.topics, topics);
-        set(&mut changed.accepted_versions, accepted_versions);
+        set(&mut changed.wants.topics, topics);
+        set(&mut changed.wants.accepted_versions, accepted_versions);
+        set(&mut changed.wants.filter, filtering.map(|it| it.filter));
         set(&mut changed.profile, profile);
         set(&mut changed.receipt, receipt);
         set(&mut changed.owner, owner);
@@ -78,19 +91,9 @@ fn set<T>(slot: &mut T, value: Option<T>) {
 impl Terms {
     /// Whether `other` binds the same, so that both may be one generation.
     pub fn binds_as(&self, other: &Self) -> bool {
-        let Self {
-            endpoint,
-            topics,
-            accepted_versions,
-            profile,
-            receipt,
-            owner,
-            retry: _,
-            old_generations: _,
-        } = self;
+        let Self { endpoint, wants, profile, receipt, owner, retry: _, old_generations: _ } = self;
         *endpoint == other.endpoint
-            && *topics == other.topics
-            && *accepted_versions == other.accepted_versions
+            && *wants == other.wants
             && *profile == other.profile
             && *receipt == other.receipt
             && *owner == other.owner
@@ -106,10 +109,12 @@ mod tests {
     fn what_binds_makes_another_generation_and_the_rest_does_not() {
         let terms = sample();
         let url = EndpointUrl::from_stored("https://new.example.com/in".to_owned()).unwrap();
+        let filter = Filter::parse(&serde_json::json!({ "data": { "n": [1] } })).unwrap();
         let binding = [
             Change { endpoint: Some(url), ..Change::default() },
             Change { topics: Some(vec!["order.*".parse().unwrap()]), ..Change::default() },
             Change { accepted_versions: Some(vec!["2".to_owned()]), ..Change::default() },
+            Change { filtering: Some(Filtering { filter: Some(filter) }), ..Change::default() },
             Change { profile: Some("other".to_owned()), ..Change::default() },
             Change { receipt: Some(ReceiptContract::HmacSha256), ..Change::default() },
             Change {

@@ -2,10 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::TopicPattern;
+use super::Wants;
 use crate::base64;
 use crate::endpoint::EndpointUrl;
-use crate::envelope::major;
 use crate::reason::{Reason, Refusal};
 use crate::retry::Policy;
 use crate::signature::{VerifyKey, is_published_test_key, thumbprint};
@@ -114,10 +113,8 @@ pub enum OldGenerations {
 pub struct Terms {
     /// Where deliveries go.
     pub endpoint: EndpointUrl,
-    /// Which types are wanted.
-    pub topics: Vec<TopicPattern>,
-    /// Which `api_version` majors are understood; empty takes all.
-    pub accepted_versions: Vec<String>,
+    /// Which events are wanted.
+    pub wants: Wants,
     /// How deliveries are signed.
     pub profile: String,
     /// How receipts are signed.
@@ -130,23 +127,17 @@ pub struct Terms {
     pub old_generations: OldGenerations,
 }
 
-impl Terms {
-    /// Whether an event of this type and version is wanted.
-    pub fn wants(&self, kind: &str, api_version: &str) -> bool {
-        let version = major(api_version);
-        self.topics.iter().any(|topic| topic.matches(kind))
-            && (self.accepted_versions.is_empty() || self.accepted_versions.iter().any(|v| v == version))
-    }
-}
-
 /// Some terms.
 #[cfg(test)]
 pub(super) fn sample() -> Terms {
     let endpoint = EndpointUrl::from_stored("https://hooks.example.com/in".to_owned());
     Terms {
         endpoint: endpoint.unwrap(),
-        topics: vec!["invoice.*".parse().unwrap()],
-        accepted_versions: Vec::new(),
+        wants: Wants {
+            topics: vec!["invoice.*".parse().unwrap()],
+            accepted_versions: Vec::new(),
+            filter: None,
+        },
         profile: PROFILE_DELIVERY.to_owned(),
         receipt: ReceiptContract::None,
         owner: Owner { name: "Billing".to_owned(), contact: "b@example.com".to_owned() },
