@@ -9,6 +9,7 @@ mod challenges;
 mod crashes;
 mod directory;
 mod dns;
+mod filters;
 mod intake;
 mod names;
 mod parts;
@@ -68,6 +69,9 @@ const FACTS: &[Fact] = facts![
     tenancy::bad_input_names_its_field_and_stores_nothing,
     publishing::the_same_again_is_a_duplicate_and_other_content_a_conflict,
     publishing::every_octet_of_data_arrives_as_it_was_written,
+    filters::only_what_the_filter_lets_through_is_delivered,
+    filters::a_message_that_names_no_filter_is_matched_where_it_arrives,
+    filters::an_event_is_held_to_the_schema_of_its_type_and_version,
     receipts::a_receipt_counts_once_and_a_contradiction_is_kept_apart,
     receipts::a_receipt_without_the_key_changes_nothing_and_learns_nothing,
     receipts::a_rejection_is_never_a_confirmation,
