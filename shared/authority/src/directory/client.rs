@@ -26,7 +26,7 @@ pub trait AskDirectory: Ask<Directory> {
         self.ask(&key(tenant, environment), Command::Tenant).await
     }
 
-    /// Lists what a subscription is about to want beside what it wants already.
+    /// Lists what a subscription may want from now on, beside what it wants already.
     async fn widen(
         &self,
         tenant: &TenantId,

@@ -64,14 +64,15 @@ pub enum Command {
     CreateTenant(Tenant),
     /// Reads the tenant.
     Tenant,
-    /// Adds to what a subscription may want: at registration, and before a change of it is staged.
+    /// Adds to what a subscription may want, before it can become active.
     Widen {
         /// The subscription.
         subscription_id: SubscriptionId,
         /// What it may want from now on.
         wants: Box<Wants>,
     },
-    /// Replaces what a subscription may want, but for what was added of late: after a generation ended.
+    /// Replaces what a subscription may want, but for what was added of late: after a change, and after a
+    /// generation ended.
     Relist {
         /// The subscription.
         subscription_id: SubscriptionId,
