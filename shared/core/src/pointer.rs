@@ -8,7 +8,7 @@ const SHOWN: usize = 256;
 /// A place in a JSON value, as a link to the place above it.
 #[derive(Clone, Copy, Debug)]
 pub struct Pointer<'a> {
-    above: Option<&'a Pointer<'a>>,
+    above: Option<&'a Self>,
     step: Step<'a>,
 }
 

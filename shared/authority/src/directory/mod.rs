@@ -185,16 +185,14 @@ impl Aggregate for Directory {
         command: Command,
     ) -> Result<Commit<Reply>, Refusal> {
         let tables = Tables { sql, directory: context.key, now: context.now };
-        let reply = match command {
-            Command::CreateTenant(tenant) => Reply::Tenant(tables.create(tenant).await?),
+        let reply = if let Command::CreateTenant(tenant) = command {
+            Reply::Tenant(tables.create(tenant).await?)
+        } else if let (ROOT, Command::Remember { once, id }) = (context.key, &command) {
             // A tenant's directory remembers for that tenant only; the one of [`ROOT`] has none.
-            Command::Remember { once, id } if context.key == ROOT => {
-                Reply::Remembered(tables.remember(&once, id).await?)
-            }
-            command => {
-                let (tenant, required) = tables.tenant().await?.ok_or(Reason::TenantUnknown)?;
-                tables.answer(command, tenant, required).await?
-            }
+            Reply::Remembered(tables.remember(once, id.clone()).await?)
+        } else {
+            let (tenant, required) = tables.tenant().await?.ok_or(Reason::TenantUnknown)?;
+            tables.answer(command, tenant, required).await?
         };
         Ok(Commit::keep(reply))
     }

@@ -40,7 +40,7 @@ pub struct Filter(Pattern);
 struct Pattern {
     fields: BTreeMap<String, Rule>,
     /// `$or`; empty where there is none.
-    either: Vec<Pattern>,
+    either: Vec<Self>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -163,7 +163,7 @@ impl Budget {
         at: &Pointer<'_>,
         accepted: &str,
     ) -> Result<&'a [Value], Refusal> {
-        let items = operand.as_array().map_or(std::slice::from_ref(operand), Vec::as_slice);
+        let items = operand.as_array().map_or_else(|| std::slice::from_ref(operand), Vec::as_slice);
         if items.is_empty() {
             return Err(refused(at, "the array is empty", accepted));
         }

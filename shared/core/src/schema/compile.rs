@@ -274,7 +274,7 @@ fn in_place(rule: &Rule) -> &[Index] {
 }
 
 fn types(value: &Value, at: &Pointer<'_>) -> Result<u8, Refusal> {
-    let names = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+    let names = value.as_array().map_or_else(|| std::slice::from_ref(value), Vec::as_slice);
     let bit = |name: &Value| TYPES.iter().position(|it| Some(*it) == name.as_str()).map(|bit| 1u8 << bit);
     let mut bits = 0;
     for name in names {
