@@ -10,6 +10,7 @@ mod crashes;
 mod directory;
 mod dns;
 mod filters;
+mod generations;
 mod intake;
 mod names;
 mod parts;
@@ -55,6 +56,9 @@ const FACTS: &[Fact] = facts![
     dns::an_endpoint_that_resolves_to_what_is_not_public_is_never_challenged,
     dns::a_name_that_turns_private_gets_no_byte_and_is_suspended,
     dns::a_name_that_points_elsewhere_is_suspended_after_the_attempt,
+    generations::each_generation_is_sent_to_its_own_endpoint,
+    generations::a_revocation_in_the_middle_of_a_send_is_final,
+    generations::a_pause_holds_what_comes_and_a_resume_lets_it_flow_after_a_challenge,
     intake::a_tampered_request_is_refused_and_a_replayed_one_is_a_duplicate,
     intake::an_expired_signature_is_outside_the_window,
     intake::other_bytes_under_a_known_id_are_quarantined,

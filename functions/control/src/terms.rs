@@ -184,11 +184,11 @@ fn standard() -> Result<Policy, Refusal> {
 
 fn retry(asked: Value) -> Result<Policy, Refusal> {
     let accepted = "\"standard\", \"immediate\", \"internal-bus\", or {\"name\": \"custom\", \"waits\", \"timeout\", \"deadline\"} in milliseconds";
-    let policy = match asked {
-        Value::String(name) => Policy::preset(&name),
+    let policy = match asked.as_str() {
+        Some(name) => Policy::preset(name),
+        None if !asked.is_object() => None,
         // Under its own name: what a published name means is published.
-        custom if !custom.is_object() => None,
-        custom => serde_json::from_value(custom)
+        None => serde_json::from_value(asked)
             .ok()
             .filter(|policy: &Policy| policy.name == "custom" && policy.is_usable()),
     };

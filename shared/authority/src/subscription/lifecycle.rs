@@ -122,13 +122,15 @@ impl<S: Sql> Session<'_, S> {
         recovered: bool,
     ) -> Result<(), Refusal> {
         let before = generation.record.state.clone();
-        let next = before.clone().reactivate(recovered).map_err(|reason| match reason {
-            Reason::RecoveryRequired => self.refuse_before_recovery().err().unwrap_or(reason.into()),
-            _ => Refusal::new(
-                reason,
-                "this generation's owner is no longer the subscription's; only the next generation can serve",
-            ),
-        })?;
+        let next = match before.clone().reactivate(recovered) {
+            Ok(next) => next,
+            Err(reason) => {
+                self.refuse_before_recovery()?;
+                let words =
+                    "this generation's owner is no longer the subscription's; only the next one can serve";
+                return Err(Refusal::new(reason, words));
+            }
+        };
         if next == before {
             return Ok(());
         }

@@ -77,13 +77,13 @@ impl Aggregate for Authority {
         let mut session = self.open(context, sql).await?;
         let command = if let Command::Once { once, command } = command {
             let first = session.first(&once).await?;
-            match *command {
-                command if first => command,
-                Command::Recover { .. } => {
-                    let repeated = session.nothing_shown().await?;
-                    return session.commit(Reply::Changed(Box::new(repeated))).await;
-                }
-                _ => Command::Describe,
+            if first {
+                *command
+            } else if let Command::Recover { .. } = *command {
+                let repeated = session.nothing_shown().await?;
+                return session.commit(Reply::Changed(Box::new(repeated))).await;
+            } else {
+                Command::Describe
             }
         } else {
             command

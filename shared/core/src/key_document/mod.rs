@@ -86,7 +86,7 @@ pub struct Signed {
     pub document: String,
     /// Thumbprint of the issuer's key that signed.
     pub key_id: String,
-    /// Ed25519 over [`tuple`], base64url.
+    /// Ed25519 over [`tuple()`], base64url.
     pub signature: String,
 }
 
