@@ -4,7 +4,10 @@
 use ::http::Response;
 use bytes::Bytes;
 use hookproof_authority::api::{json, parse_json};
+use hookproof_authority::directory::{AskDirectory, budget};
 use hookproof_authority::subscription::{AskAuthority, Changed, Command, Expected};
+use hookproof_core::challenge::budget::{PER_DOMAIN, PER_TENANT};
+use hookproof_core::endpoint::EndpointUrl;
 use hookproof_core::id::{Generation, SubscriptionId};
 use hookproof_core::subscription::{OldGenerations, SuspendReason};
 use hookproof_core::{Reason, Refusal};
@@ -13,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json as object;
 use serde_json::value::RawValue;
 
-use crate::access::Call;
+use crate::access::{Call, Caller};
 use crate::revision::{if_match, tagged};
 use crate::subscriptions::joined;
 use crate::terms::{PATCH_SHAPE, Patch};
@@ -52,6 +55,18 @@ struct Recovery {
 #[serde(deny_unknown_fields, default)]
 struct Consent {
     key_change_signature: Option<String>,
+}
+
+/// What control reads of a view to ration challenges.
+#[derive(Deserialize)]
+struct Endpoints {
+    generations: Vec<Endpoint>,
+}
+
+#[derive(Deserialize)]
+struct Endpoint {
+    state: String,
+    endpoint: EndpointUrl,
 }
 
 #[derive(Deserialize)]
@@ -101,6 +116,8 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
     }
 
     pub(crate) async fn resume(&self, call: &Call<'_>) -> Result<Response<Bytes>, Refusal> {
+        let (_, view) = self.owned(call.caller()?, call.id()?).await?;
+        self.ration(call.caller()?, &view, "SUSPENDED").await?;
         self.act_on(call, "resumed", Command::Resume).await
     }
 
@@ -123,6 +140,7 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
         };
         let (id, view) = self.owned(call.caller()?, call.id()?).await?;
         self.relist(call.caller()?, &id, &view).await?;
+        self.ration(call.caller()?, &view, "PENDING_CHALLENGE").await?;
         let command = Command::RequestChallenge { consent };
         let it = self.objects.once(&id, call.once.as_ref(), command).await?;
         tagged(202, &it.view, &it.view)
@@ -151,6 +169,26 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
         let of: Generations<'_> =
             serde_json::from_str(view.get()).map_err(|_| Refusal::from(Reason::InternalCorrupt))?;
         Ok(json(200, &object!({ "items": of.generations, "next": null })))
+    }
+
+    /// Uses up a little of what the tenant and the domain of each endpoint in `state` may be challenged. What
+    /// is asked for in vain, because it was asked for already, is not told apart.
+    async fn ration(&self, caller: &Caller, view: &RawValue, state: &str) -> Result<(), Refusal> {
+        let asked: Endpoints =
+            serde_json::from_str(view.get()).map_err(|_| Refusal::from(Reason::InternalCorrupt))?;
+        let waiting: Vec<_> = asked.generations.iter().filter(|it| it.state == state).collect();
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        let tenant = budget::of_tenant(caller.tenant(), caller.environment());
+        self.objects.spend(&tenant, PER_TENANT).await?;
+        for it in waiting {
+            // In local development everybody's endpoint is this machine.
+            if !self.settings.policy.is_own_machine(&it.endpoint) {
+                self.objects.spend(&budget::of_host(it.endpoint.host()), PER_DOMAIN).await?;
+            }
+        }
+        Ok(())
     }
 
     async fn act_on(

@@ -244,7 +244,12 @@ pub static ROUTES: &[Route] = &[
     route(POST, "/v1/subscriptions/{subscription_id}/resume", own(Scope::SubscriptionsWrite), Action::Resume,
         "Bring a suspended subscription back; it is challenged at once")
         .answers(&[(200, "Subscription")])
-        .refuses(&[Reason::SubscriptionUnknown, Reason::StateForbids, Reason::RecoveryRequired]),
+        .refuses(&[
+            Reason::SubscriptionUnknown,
+            Reason::StateForbids,
+            Reason::RecoveryRequired,
+            Reason::ChallengeBudget,
+        ]),
     route(POST, "/v1/subscriptions/{subscription_id}/recover", own(Scope::SubscriptionsWrite), Action::Recover,
         "Bring a subscription back with its recovery credential, under a new secret")
         .takes("Recovery")
@@ -264,6 +269,7 @@ pub static ROUTES: &[Route] = &[
             Reason::StateForbids,
             Reason::RecoveryRequired,
             Reason::KeyChangeUnproved,
+            Reason::ChallengeBudget,
         ]),
     route(POST, "/v1/subscriptions/{subscription_id}/portal-link", own(Scope::SubscriptionsWrite), Action::PortalLink,
         "Make a link to the portal for the subscriber")

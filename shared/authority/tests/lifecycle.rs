@@ -505,3 +505,25 @@ fn the_subscribers_key_gives_way_only_with_its_own_consent_or_the_recovery_crede
     assert!(changed.recovery_credential.is_some() && changed.generation == Some(Generation(3)));
     now(world.objects.request_challenge(&first.id)).unwrap();
 }
+
+#[test]
+fn a_key_of_ours_is_never_the_subscribers() {
+    let world = World::new();
+    let party = world.active(Setup::default());
+    let view = world.view(&party);
+    let own = [&view["issuer_key"]["public_key"], &view["generations"][0]["keys"][0]["public_key"]];
+    let before = world.disk.dump();
+    for key in own {
+        let public_key = key.as_str().unwrap().to_owned();
+        let receipt = Some(ReceiptContract::Ed25519 { public_key });
+        let change = Change { receipt, ..Change::default() };
+        let recovery_credential = Some(party.recovery.clone());
+        let asked = ChangeRequest { change, recovery_credential, ..ChangeRequest::default() };
+        let refused = now(world.objects.change(&party.id, asked)).unwrap_err();
+        assert_eq!(
+            (refused.reason, refused.field.as_deref()),
+            (Reason::KeyReserved, Some("receipt.public_key"))
+        );
+    }
+    assert_eq!(world.disk.dump(), before);
+}

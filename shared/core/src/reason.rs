@@ -53,6 +53,8 @@ reasons! {
     BodyTooLarge = "body.too_large", 413;
     /// The answer to a challenge does not have the exact shape asked for.
     ChallengeAnswerMalformed = "challenge.answer_malformed", 409;
+    /// Challenges were asked for too often, by this tenant or for this domain.
+    ChallengeBudget = "challenge.budget", 429;
     /// The challenge was answered after it had been used, replaced or withdrawn.
     ChallengeConsumed = "challenge.consumed", 409;
     /// The answer gives the challenge's nonce back: an echo, which proves nothing.

@@ -196,3 +196,33 @@ fn a_filter_is_changed_by_a_generation_of_its_own_and_both_are_listed() {
     assert_eq!(case.site.get(&case.token, &case.path).status, 200);
     assert_eq!(digests("evt-4", 2), 2, "reading the subscription narrows");
 }
+
+#[test]
+fn challenges_are_rationed_by_tenant_and_by_domain() {
+    let site = Site::new();
+    let registered = |token: &str, host: &str| {
+        let mut asked = crate::registration();
+        asked["endpoint"] = json!(format!("https://{host}/in"));
+        let answer = site.post(token, "/v1/subscriptions", &asked);
+        format!("/v1/subscriptions/{}/challenge", answer.text("subscription_id"))
+    };
+    let ask = |token: &str, path: &str| site.post(token, path, &json!({}));
+    let first = site.publisher();
+    for n in 0..30 {
+        let path = registered(&first, &format!("h{n}.example.com"));
+        assert_eq!(ask(&first, &path).status, 202, "{n}");
+    }
+    let (path, other) = (registered(&first, "last.example.com"), site.publisher());
+    assert_eq!(ask(&first, &path).problem(), (429, "challenge.budget", ""));
+    let others = registered(&other, "www.example.com");
+    assert_eq!(ask(&other, &others).problem().0, 429, "the domain's ration is everybody's");
+    let elsewhere = registered(&other, "hooks.example.net");
+    assert_eq!(ask(&other, &elsewhere).status, 202);
+    let left = (0..120).take_while(|n| {
+        let path = registered(&first, &format!("hooks.example{n}.net"));
+        ask(&first, &path).status == 202
+    });
+    assert_eq!(left.count(), 89, "31 of the tenant's 120 were used before");
+    site.world.clock.advance(hookproof_core::time::Span::hours(1));
+    assert_eq!(ask(&first, &path).status, 202);
+}

@@ -76,6 +76,11 @@ pub trait AskDirectory: Ask<Directory> {
         self.ask(directory, Command::Remember { once, id }).await
     }
 
+    /// Uses one of the ration that `object` counts.
+    async fn spend(&self, object: &str, limit: u32) -> Result<(), Refusal> {
+        self.ask(object, Command::Spend { limit }).await
+    }
+
     /// Lists a token, before it can be used, or what has become of it.
     async fn list_token(&self, record: Record) -> Result<(), Refusal> {
         self.ask(&key(&record.tenant_id, record.environment), Command::ListToken(record)).await

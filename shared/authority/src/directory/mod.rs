@@ -1,6 +1,7 @@
 //! The directory of one (tenant, environment): which subscriptions may want an event, and what its types
 //! mean. Of subscriptions only a prefilter; each one's authority decides. Of types the truth.
 
+pub mod budget;
 mod catalogue;
 mod client;
 mod listing;
@@ -118,6 +119,11 @@ pub enum Command {
         /// At most so many.
         limit: u32,
     },
+    /// Uses one of a ration; of an object named by [`budget`] only.
+    Spend {
+        /// Its size.
+        limit: u32,
+    },
     /// Whether only catalogued events are taken; also changes it.
     RequireCatalogue {
         /// To what.
@@ -131,7 +137,7 @@ pub enum Command {
 pub enum Reply {
     /// To `CreateTenant` and `Tenant`.
     Tenant(Tenant),
-    /// To `Widen`, `Relist` and `ListToken`.
+    /// To `Widen`, `Relist`, `ListToken` and `Spend`.
     Listed(()),
     /// To `Match`.
     Matched(Vec<Matched>),
@@ -162,6 +168,7 @@ const SCHEMA: &[&str] = &[
         PRIMARY KEY(directory, type, api_version)
     ) WITHOUT ROWID",
     tokens::TABLE,
+    budget::TABLE,
     TABLE,
     INDEX,
 ];
@@ -190,6 +197,8 @@ impl Aggregate for Directory {
         } else if let (ROOT, Command::Remember { once, id }) = (context.key, &command) {
             // A tenant's directory remembers for that tenant only; the one of [`ROOT`] has none.
             Reply::Remembered(tables.remember(once, id.clone()).await?)
+        } else if let (true, Command::Spend { limit }) = (budget::counts(context.key), &command) {
+            Reply::Listed(tables.spend(*limit).await?)
         } else {
             let (tenant, required) = tables.tenant().await?.ok_or(Reason::TenantUnknown)?;
             tables.answer(command, tenant, required).await?
@@ -240,6 +249,8 @@ impl<S: Sql> Tables<'_, S> {
             Command::PublishType(publication) => Reply::Published(self.publish_type(*publication).await?),
             Command::EventType { r#type } => Reply::EventTypes(self.event_type(&r#type).await?),
             Command::EventTypes { after, limit } => Reply::EventTypes(self.event_types(after, limit).await?),
+            // A tenant's own directory rations nothing.
+            Command::Spend { .. } => return Err(Reason::InternalCorrupt.into()),
             Command::RequireCatalogue { require } => {
                 let after = require.unwrap_or(required);
                 if after != required {

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::command::Described;
 use super::evidence::What;
 use super::lifecycle::Expected;
-use super::register::SigningAlg;
+use super::register::{SigningAlg, own_key};
 use super::session::{LoadedGeneration, Session};
 
 /// A change, and what the caller believes it changes.
@@ -66,7 +66,8 @@ impl<S: Sql> Session<'_, S> {
         let binds = !terms.binds_as(&base.record.terms) || asked.signing.is_some_and(|wanted| wanted != alg);
         if binds {
             self.refuse_before_recovery()?;
-            terms.receipt.check()?;
+            self.authority.check_receipt_key(&terms.receipt)?;
+            self.refuse_own_key(&terms.receipt).await?;
         }
         let recovery_credential = match &asked.recovery_credential {
             Some(shown) if binds => Some(self.use_recovery_credential(shown)?),
@@ -84,6 +85,18 @@ impl<S: Sql> Session<'_, S> {
         }
         let subscription = self.describe().await?;
         Ok(Changed { subscription, generation: Some(generation), secret: Some(secret), recovery_credential })
+    }
+
+    /// Refuses the public key of one of the subscription's own credentials as the subscriber's.
+    async fn refuse_own_key(&self, contract: &ReceiptContract) -> Result<(), Refusal> {
+        let ReceiptContract::Ed25519 { public_key } = contract else { return Ok(()) };
+        for generation in &self.generations {
+            let credentials = self.tables.credentials(generation.record.generation).await?;
+            if credentials.iter().any(|row| row.credential.public_key.as_ref() == Some(public_key)) {
+                return Err(own_key());
+            }
+        }
+        Ok(())
     }
 
     /// The answer to what was done before: without what was shown once.

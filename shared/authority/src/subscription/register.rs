@@ -10,7 +10,7 @@ use hookproof_core::id::{Environment, Generation, Scope, SubscriptionId, TenantI
 use hookproof_core::keys::{Binding, Credential, CredentialState, KeyGeneration};
 use hookproof_core::secret::Secret;
 use hookproof_core::signature::{Alg, SigningKey, thumbprint};
-use hookproof_core::subscription::{GenerationRecord, Terms};
+use hookproof_core::subscription::{GenerationRecord, ReceiptContract, Terms};
 use hookproof_core::time::Timestamp;
 use hookproof_core::{Reason, Refusal};
 use hookproof_ports::{Commit, Context, Sql, random};
@@ -89,7 +89,7 @@ impl Authority {
         if let Some(existing) = tables.head().await? {
             return self.repeat(context, sql, &existing, &digest).await;
         }
-        asked.terms.receipt.check()?;
+        self.check_receipt_key(&asked.terms.receipt)?;
         check_expiry(asked.expires_at, context.now)?;
         let made = self.first_generation(context, &tables, &subscription, &asked, digest).await?;
         let mut session = self.open(context, sql).await?;
@@ -105,6 +105,16 @@ impl Authority {
             recovery_credential: Some(made.recovery),
         };
         session.commit(Reply::Registered(Box::new(registered))).await
+    }
+
+    /// Refuses a subscriber key that is no good, or one of ours: whoever holds it could sign for the subscriber.
+    pub(super) fn check_receipt_key(&self, contract: &ReceiptContract) -> Result<(), Refusal> {
+        contract.check()?;
+        let ReceiptContract::Ed25519 { public_key } = contract else { return Ok(()) };
+        if self.issuer_keys.public()?.iter().any(|key| key.public_key == *public_key) {
+            return Err(own_key());
+        }
+        Ok(())
     }
 
     /// The same registration again: the same answer without what was shown once.
@@ -209,6 +219,12 @@ impl Authority {
         };
         Ok((CredentialRow { credential, sealed_secret, sealed_signing_key }, secret))
     }
+}
+
+/// The refusal of a key that is ours.
+pub(super) fn own_key() -> Refusal {
+    Refusal::new(Reason::KeyReserved, "the receipt key is one of this deployment's own")
+        .at("receipt.public_key", "base64url of a 32-octet Ed25519 public key of your own")
 }
 
 struct Made {

@@ -5,6 +5,7 @@
 //! moment, and no more.
 
 mod answer;
+pub mod budget;
 mod issue;
 mod judge;
 mod probes;

@@ -7,6 +7,7 @@
 
 pub mod address;
 pub mod doh;
+mod domain;
 mod history;
 mod host;
 mod lookup;
@@ -16,6 +17,7 @@ mod refusal;
 mod url;
 
 pub use address::AddressRefusal;
+pub use domain::registrable_domain;
 pub use history::{Change, History};
 pub use lookup::{LOOKUP_LIMIT, Lookup, MAX_ADDRESSES};
 pub use policy::{EgressAssurance, EndpointPolicy, Permitted};

@@ -62,6 +62,11 @@ impl EndpointPolicy {
         Ok(Permitted::new(url, Vec::new(), EgressAssurance::HostEnforced))
     }
 
+    /// Whether the endpoint is this machine and may be: only in local development.
+    pub fn is_own_machine(&self, url: &EndpointUrl) -> bool {
+        self.danger_loopback_http && Host::read(url.host()).is_some_and(|host| host.is_this_machine())
+    }
+
     /// Judges scheme, port and host, and returns the host as read.
     pub(super) fn check<'a>(&self, url: &'a EndpointUrl) -> Result<Host<'a>, EndpointRefusal> {
         let host = Host::read(url.host()).ok_or(EndpointRefusal::ParseError)?;
