@@ -1,6 +1,6 @@
 //! Only who verifies our signatures and holds the key becomes ACTIVE; nobody else is ever sent anything.
 
-use crate::parts::{Contract, Party, event};
+use crate::parts::{Contract, Party, event, joined};
 use crate::subscriber::Subscriber;
 use crate::world::{SOON, World, lock};
 use anyhow::{Context, Result, bail, ensure};
@@ -38,7 +38,68 @@ fn nonce(request: &Received) -> Answer {
     Answer::json(200, &json!({ "challenge": asked["nonce"] }))
 }
 
-const PRETENDERS: [Pretender; 7] = [
+fn headers(request: &Received) -> Answer {
+    let fields: Vec<_> =
+        request.fields.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
+    Answer::json(200, &json!({ "headers": fields }))
+}
+
+/// The shape of an answer, filled with what the question says.
+fn reflect(request: &Received) -> Answer {
+    if is_decoy(request) {
+        return Answer::status(400);
+    }
+    let asked: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+    Answer::json(
+        200,
+        &json!({
+            "type": ANSWER_TYPE,
+            "challenge_id": asked["challenge_id"],
+            "proof_key_id": asked["key_id"],
+            "probes": u32::MAX,
+            "proof": asked["probes"][0],
+        }),
+    )
+}
+
+fn reversed(request: &Received) -> Answer {
+    let body: Vec<u8> = request.body.iter().rev().copied().collect();
+    Answer::status(200).with("content-type", "application/json").body(body)
+}
+
+/// An echo under a content coding, which the platform undoes.
+fn gzip(request: &Received) -> Answer {
+    let answer = Answer::status(200).with("content-type", "application/json");
+    answer.with("content-encoding", "gzip").body(stored_gzip(&request.body))
+}
+
+/// A gzip member (RFC 1952) of stored blocks.
+fn stored_gzip(octets: &[u8]) -> Vec<u8> {
+    let mut member = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
+    for (index, block) in octets.chunks(60_000).enumerate() {
+        let last = (index + 1) * 60_000 >= octets.len();
+        let length = u16::try_from(block.len()).unwrap_or(u16::MAX);
+        member.push(u8::from(last));
+        member.extend_from_slice(&length.to_le_bytes());
+        member.extend_from_slice(&(!length).to_le_bytes());
+        member.extend_from_slice(block);
+    }
+    let table = |mut it: u32| {
+        (0..8).for_each(|_| it = if it & 1 == 1 { (it >> 1) ^ 0xedb8_8320 } else { it >> 1 });
+        it
+    };
+    let step = |crc: u32, octet: &u8| table((crc ^ u32::from(*octet)) & 0xff) ^ (crc >> 8);
+    member.extend_from_slice(&(!octets.iter().fold(u32::MAX, step)).to_le_bytes());
+    member.extend_from_slice(&u32::try_from(octets.len()).unwrap_or(0).to_le_bytes());
+    member
+}
+
+/// Whether a request's body was changed after it was signed.
+fn is_decoy(request: &Received) -> bool {
+    request.field("content-digest") != Digest::of(&request.body).content_digest()
+}
+
+const PRETENDERS: [Pretender; 12] = [
     (
         "echo",
         |r| Answer::status(200).with("content-type", "application/json").body(&*r.body),
@@ -49,6 +110,15 @@ const PRETENDERS: [Pretender; 7] = [
     ("empty", |_| Answer::status(200), "challenge.no_answer"),
     ("ok", |_| Answer::status(200).with("content-type", "text/plain").body("ok"), "challenge.no_answer"),
     ("json", |_| Answer::json(200, &json!({ "ok": true })), "challenge.answer_malformed"),
+    (
+        "query",
+        |r| Answer::status(200).with("content-type", "text/plain").body(&*r.target),
+        "challenge.no_answer",
+    ),
+    ("headers", headers, "challenge.answer_malformed"),
+    ("reflect", reflect, "challenge.proof_wrong"),
+    ("reversed", reversed, "challenge.answer_malformed"),
+    ("gzip", gzip, "challenge.echoed"),
     ("moved", |_| Answer::status(307).with("location", "/elsewhere"), "redirect_refused"),
 ];
 
@@ -113,7 +183,7 @@ fn credulous(entry: &Arc<Mutex<Option<Entry>>>, request: &Received, answers_deco
     let answer = || -> Option<Vec<u8>> {
         let entry = lock(entry);
         let entry = entry.as_ref()?;
-        if !answers_decoy && request.field("content-digest") != Digest::of(&request.body).content_digest() {
+        if !answers_decoy && is_decoy(request) {
             return None;
         }
         let asked: ChallengeBody = serde_json::from_slice(&request.body).ok()?;
@@ -169,6 +239,22 @@ pub(crate) fn an_endpoint_that_guesses_the_probes_is_no_verifier(world: &World) 
     assert_eq!(view["state"], "PENDING_CHALLENGE");
     assert_eq!(view["generations"][0]["last_challenge_failure"], "challenge.verifier_absent");
     assert_eq!(site.received().len(), REQUESTS);
+    Ok(())
+}
+
+pub(crate) fn another_subscriptions_valid_answer_activates_nothing(world: &World) -> Result<()> {
+    let (_, genuine) = joined(world, "Genuine", Contract::Ed25519, |_| Answer::status(200))?;
+    let answers = genuine.answers();
+    let [valid] = &answers[..] else { bail!("{} answers were given.", answers.len()) };
+    let canned = valid.clone();
+    let site = Site::start(move |request| match is_decoy(request) {
+        true => Answer::status(400),
+        false => Answer::status(200).with("content-type", "application/json").body(&*canned),
+    })?;
+    let party = Party::register(world, "Borrowed", &site.url("/hooks"), Contract::Ed25519)?;
+    let view = refused(&party)?;
+    assert_eq!(view["state"], "PENDING_CHALLENGE");
+    assert_eq!(view["generations"][0]["last_challenge_failure"], "challenge.unknown");
     Ok(())
 }
 

@@ -48,6 +48,7 @@ const FACTS: &[Fact] = facts![
     challenges::an_endpoint_that_proves_nothing_is_asked_three_times_and_never_sent_to,
     challenges::an_endpoint_that_answers_the_decoy_is_no_verifier,
     challenges::an_endpoint_that_guesses_the_probes_is_no_verifier,
+    challenges::another_subscriptions_valid_answer_activates_nothing,
     challenges::a_challenge_relayed_to_a_genuine_subscriber_activates_nothing,
     attempts::a_500_is_retried_with_the_same_delivery_and_bytes_and_another_signature,
     attempts::a_redirect_is_a_dead_letter_and_its_location_is_never_asked,

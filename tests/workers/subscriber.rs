@@ -39,6 +39,7 @@ struct Book {
     delivered: Vec<Delivered>,
     refused: Vec<Reason>,
     challenges: usize,
+    answers: Vec<Vec<u8>>,
 }
 
 /// The running subscriber.
@@ -57,7 +58,10 @@ impl Subscriber {
                 let mut book = lock(&shared);
                 let judged = judge(book.source.as_ref(), request);
                 match &judged {
-                    Ok(Judged::Challenge(_)) => book.challenges += 1,
+                    Ok(Judged::Challenge(answer)) => {
+                        book.challenges += 1;
+                        book.answers.push(answer.clone());
+                    }
                     Ok(Judged::Delivery(delivered)) => book.delivered.push(delivered.clone()),
                     Err(reason) => book.refused.push(*reason),
                 }
@@ -84,6 +88,11 @@ impl Subscriber {
         let source = serde_json::json!({ "handler": { "url": self.url() }, "entries": [entry] });
         lock(&self.book).source = Some(serde_json::from_value(source).context("A source is not usable.")?);
         Ok(())
+    }
+
+    /// What challenges were answered.
+    pub(crate) fn answers(&self) -> Vec<Vec<u8>> {
+        lock(&self.book).answers.clone()
     }
 
     /// Everything that verified so far.
