@@ -1,69 +1,10 @@
 //! What a name answers decides each attempt, is kept with it, and suspends where it turns private or
 //! points elsewhere.
 
-#![expect(clippy::unwrap_used, reason = "a broken premise fails the test")]
-
-#[path = "../../../shared/authority/tests/support/mod.rs"]
-mod support;
-
-use hookproof_authority::event::AskEvents;
-use hookproof_authority::message::Fresh;
-use hookproof_core::envelope::Draft;
-use hookproof_core::id::{DeliveryId, Environment};
-use hookproof_dispatch::Dispatch;
-use hookproof_native::{Kept, TestClock};
 use hookproof_ports::Resolution;
-use support::wire::{Dns, Endpoint, egress};
-use support::{Party, Reach, Setup, World, now};
 
-struct Case {
-    world: World,
-    party: Party,
-    endpoint: Endpoint,
-    dns: Dns,
-    dispatch: Dispatch<Reach, Dns, Endpoint, TestClock, Kept>,
-}
-
-impl Case {
-    fn new(setup: Setup) -> Self {
-        let world = World::new();
-        let party = world.active(setup);
-        let endpoint = Endpoint::new(&world.clock);
-        let (dns, egress) = egress(&endpoint);
-        let (clock, journal) = (world.clock.clone(), Kept::default());
-        let dispatch = Dispatch { objects: world.objects.clone(), egress, clock, journal };
-        Self { world, party, endpoint, dns, dispatch }
-    }
-
-    /// Publishes an event whose data is `octets` long, for this party.
-    fn publish(&self, id: &str, octets: usize) -> Fresh {
-        let draft = Draft {
-            id: id.parse().unwrap(),
-            kind: "invoice.paid".parse().unwrap(),
-            created: None,
-            api_version: "1".into(),
-            object: None,
-            resource_url: None,
-            data: format!("\"{}\"", "x".repeat(octets)),
-        };
-        let asked = vec![self.party.matched()];
-        let accepted = now(self.world.objects.publish(&self.world.tenant, Environment::Test, draft, asked));
-        accepted.unwrap().messages.pop().unwrap()
-    }
-
-    fn id(&self, fresh: &Fresh) -> DeliveryId {
-        let event = &fresh.event;
-        DeliveryId::of(&event.tenant, event.environment, &self.party.id, &event.id, event.accepted_at)
-    }
-
-    fn standing(&self, fresh: &Fresh) -> (String, Option<String>) {
-        self.world.standing(&self.party, &self.id(fresh))
-    }
-
-    fn run(&self, messages: &[Fresh]) {
-        now(self.dispatch.fresh(messages.to_vec()));
-    }
-}
+use crate::case::Case;
+use crate::support::Setup;
 
 fn addresses(list: &[&str]) -> Vec<std::net::IpAddr> {
     list.iter().map(|text| text.parse().unwrap()).collect()

@@ -1,75 +1,21 @@
 //! A batch is claimed, sent and settled; only the bytes that were signed are ever sent.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a broken premise fails the test")]
-
-#[path = "../../../shared/authority/tests/support/mod.rs"]
-mod support;
-
 use bytes::Bytes;
 use hookproof_authority::event::{Answer, AskEvents};
 use hookproof_authority::message::{Due, Fresh};
 use hookproof_authority::subscription::Wake;
 use hookproof_core::digest::Digest;
-use hookproof_core::envelope::Draft;
 use hookproof_core::id::{DeliveryId, Environment};
 use hookproof_core::receiver::Received;
 use hookproof_core::retry::Policy;
 use hookproof_core::time::Span;
-use hookproof_dispatch::Dispatch;
-use hookproof_native::{Kept, TestClock};
 use hookproof_ports::{Resolution, TransportFailure};
-use support::wire::{Dns, Endpoint, Got, egress, reply};
-use support::{ENDPOINT, Party, Reach, Setup, World, now};
 
-struct Case {
-    world: World,
-    party: Party,
-    endpoint: Endpoint,
-    dns: Dns,
-    journal: Kept,
-    dispatch: Dispatch<Reach, Dns, Endpoint, TestClock, Kept>,
-}
+use crate::case::Case;
+use crate::support::wire::{Got, reply};
+use crate::support::{ENDPOINT, Setup, now};
 
 impl Case {
-    fn new(setup: Setup) -> Self {
-        let world = World::new();
-        let party = world.active(setup);
-        let endpoint = Endpoint::new(&world.clock);
-        let (dns, egress) = egress(&endpoint);
-        let (clock, journal) = (world.clock.clone(), Kept::default());
-        let dispatch = Dispatch { objects: world.objects.clone(), egress, clock, journal: journal.clone() };
-        Self { world, party, endpoint, dns, journal, dispatch }
-    }
-
-    /// Publishes an event whose data is `octets` long, for this party.
-    fn publish(&self, id: &str, octets: usize) -> Fresh {
-        let draft = Draft {
-            id: id.parse().unwrap(),
-            kind: "invoice.paid".parse().unwrap(),
-            created: None,
-            api_version: "1".into(),
-            object: None,
-            resource_url: None,
-            data: format!("\"{}\"", "x".repeat(octets)),
-        };
-        let asked = vec![self.party.matched()];
-        let accepted = now(self.world.objects.publish(&self.world.tenant, Environment::Test, draft, asked));
-        accepted.unwrap().messages.pop().unwrap()
-    }
-
-    fn id(&self, fresh: &Fresh) -> DeliveryId {
-        let event = &fresh.event;
-        DeliveryId::of(&event.tenant, event.environment, &self.party.id, &event.id, event.accepted_at)
-    }
-
-    fn standing(&self, fresh: &Fresh) -> (String, Option<String>) {
-        self.world.standing(&self.party, &self.id(fresh))
-    }
-
-    fn run(&self, messages: &[Fresh]) {
-        now(self.dispatch.fresh(messages.to_vec()));
-    }
-
     /// Moves on to the next alarm and does what it announces.
     fn next(&self) {
         for wake in self.world.next(Span::hours(2)).unwrap() {
@@ -78,7 +24,7 @@ impl Case {
         }
     }
 
-    fn unanswered(&self, fresh: &Fresh) -> usize {
+    pub(crate) fn unanswered(&self, fresh: &Fresh) -> usize {
         let event = &fresh.event;
         now(self.world.objects.event(&event.tenant, event.environment, &event.id)).unwrap().unanswered.len()
     }

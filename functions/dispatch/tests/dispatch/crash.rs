@@ -1,56 +1,36 @@
 //! A worker may be lost at any await: what it leaves is finished by the timer, under the same identity.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a broken premise fails the test")]
-
-#[path = "../../../shared/authority/tests/support/mod.rs"]
-mod support;
-
+use std::ops::Deref;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use hookproof_authority::event::AskEvents;
 use hookproof_authority::message::{Due, Fresh};
 use hookproof_authority::subscription::Wake;
-use hookproof_core::envelope::Draft;
-use hookproof_core::id::{DeliveryId, Environment};
+use hookproof_core::id::DeliveryId;
 use hookproof_core::time::Span;
-use hookproof_dispatch::Dispatch;
-use hookproof_native::{Kept, TestClock};
-use support::wire::{Dns, Endpoint, egress};
-use support::{Party, Reach, Setup, World, now};
 
-struct Case {
-    world: World,
-    party: Party,
-    endpoint: Endpoint,
-    dispatch: Dispatch<Reach, Dns, Endpoint, TestClock, Kept>,
+use crate::case::Case;
+use crate::support::{Setup, now};
+
+/// A case whose events are published and not yet sent.
+struct Published {
+    case: Case,
     messages: Vec<Fresh>,
 }
 
-/// Three events for one party, one of them too large for its message, published and not yet sent.
-fn published() -> Case {
-    let world = World::new();
-    let party = world.active(Setup::default());
-    let endpoint = Endpoint::new(&world.clock);
-    let (_, egress) = egress(&endpoint);
-    let (clock, journal) = (world.clock.clone(), Kept::default());
-    let dispatch = Dispatch { objects: world.objects.clone(), egress, clock, journal };
-    let mut messages = Vec::new();
-    for (id, octets) in [("evt-1", 10), ("evt-2", 10), ("evt-3", 20_000)] {
-        let draft = Draft {
-            id: id.parse().unwrap(),
-            kind: "invoice.paid".parse().unwrap(),
-            created: None,
-            api_version: "1".into(),
-            object: None,
-            resource_url: None,
-            data: format!("\"{}\"", "x".repeat(octets)),
-        };
-        let asked = vec![party.matched()];
-        let accepted = now(world.objects.publish(&world.tenant, Environment::Test, draft, asked)).unwrap();
-        messages.extend(accepted.messages);
+impl Deref for Published {
+    type Target = Case;
+    fn deref(&self) -> &Case {
+        &self.case
     }
-    Case { world, party, endpoint, dispatch, messages }
+}
+
+/// Three events for one party, one of them too large for its message.
+fn published() -> Published {
+    let case = Case::new(Setup::default());
+    let events = [("evt-1", 10), ("evt-2", 10), ("evt-3", 20_000)];
+    let messages = events.map(|(id, octets)| case.publish(id, octets)).to_vec();
+    Published { case, messages }
 }
 
 /// Polls `future` so often and then drops it; whether it came to its end.
@@ -60,18 +40,14 @@ fn drop_after<F: Future>(future: F, polls: u32) -> bool {
     (0..polls).any(|_| matches!(future.as_mut().poll(&mut context), Poll::Ready(_)))
 }
 
-impl Case {
+impl Published {
     fn waits(&self, waits: bool) {
         self.world.objects.waits.set(waits);
         self.endpoint.waits.set(waits);
     }
 
     fn ids(&self) -> Vec<DeliveryId> {
-        let id = |fresh: &Fresh| {
-            let event = &fresh.event;
-            DeliveryId::of(&event.tenant, event.environment, &self.party.id, &event.id, event.accepted_at)
-        };
-        self.messages.iter().map(id).collect()
+        self.messages.iter().map(|fresh| self.id(fresh)).collect()
     }
 
     /// Only timers and what they announce, until nothing is due any more.
@@ -131,7 +107,7 @@ fn a_worker_lost_at_any_await_of_a_due_batch_loses_nothing() {
     let mut lost = 0;
     loop {
         let case = published();
-        case.endpoint.answers((0..3).map(|_| Ok(support::wire::reply(503))));
+        case.endpoint.answers((0..3).map(|_| Ok(crate::support::wire::reply(503))));
         now(case.dispatch.fresh(case.messages.clone()));
         case.world.next(Span::hours(1)).unwrap();
         case.world.clock.advance(Span::seconds(1));
