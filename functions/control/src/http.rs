@@ -86,6 +86,8 @@ impl<O: Objects, Q: Queue<Fresh>, C: Clock, N: Entropy, J: Journal> Control<O, Q
             Action::PutEventTypesPolicy => self.put_event_types_policy(call).await,
             Action::ReadEventTypesPolicy => self.read_event_types_policy(call.caller()?).await,
             Action::ListDeliveries => self.list_deliveries(call).await,
+            // The key directory stands before the API, with a cache that the API has not.
+            Action::KeyDocument | Action::IssuerKeys => Err(Reason::InternalHost.into()),
         }
     }
 }

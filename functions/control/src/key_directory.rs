@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::str::FromStr;
 
-use ::http::header::{AGE, ALLOW, CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH};
-use ::http::{Method, Response, StatusCode};
+use ::http::header::{AGE, CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH};
+use ::http::{Response, StatusCode};
 use bytes::Bytes;
 use hookproof_authority::api::{problem, with_request_id};
 use hookproof_authority::subscription::AskAuthority;
@@ -21,6 +21,8 @@ use hookproof_ports::{Clock, Entropy, Journal, Kv, Line, Queue};
 use serde::Serialize;
 
 use crate::access::Request;
+use crate::query::Query;
+use crate::routes::{Action, find};
 use crate::{Control, Fresh, Objects};
 
 /// How long a copy may stand for the authority's answer.
@@ -90,15 +92,16 @@ where
     /// Answers a request, the API's as well. `Err` in `read` is a request that could not be read whole.
     pub async fn answer(&self, read: Result<Request, Refusal>) -> Response<Bytes> {
         let Ok(request) = &read else { return self.control.answer(read).await };
-        let segments: Vec<&str> = request.uri().path().trim_start_matches('/').split('/').collect();
-        let is_get = request.method() == Method::GET;
-        let found = match segments.as_slice() {
-            ["v1", "directory", _] | [".well-known", "http-message-signatures-directory"] if !is_get => {
-                Err(Refusal::new(Reason::MethodNotAllowed, "the key directory can only be read"))
-            }
-            ["v1", "directory", id] => self.document(id).await,
-            [".well-known", "http-message-signatures-directory"] => self.issuers_own().await,
-            _ => return self.control.answer(read).await,
+        let Ok((route, ids)) = find(request.method().as_str(), request.uri().path()) else {
+            return self.control.answer(read).await;
+        };
+        if ![Action::KeyDocument, Action::IssuerKeys].contains(&route.action) {
+            return self.control.answer(read).await;
+        }
+        let found = match (Query::read(request, route.query), ids.as_slice()) {
+            (Ok(_), [id]) => self.document(id).await,
+            (Ok(_), _) => self.issuers_own().await,
+            (Err(refusal), _) => Err(refusal),
         };
         let response = match found {
             Ok(found) => conditional(request.headers(), found),
@@ -107,7 +110,7 @@ where
                 problem(&refusal)
             }
         };
-        with_request_id(with_allow(response), &self.control.entropy)
+        with_request_id(response, &self.control.entropy)
     }
 
     /// A subscription's document: a young copy, else the authority's answer, else, while the authority
@@ -273,13 +276,6 @@ fn conditional(asked: &HeaderMap, found: Found) -> Response<Bytes> {
     }
     if let Some(age) = found.age {
         headers.insert(AGE, (age.as_millis() / 1000).into());
-    }
-    response
-}
-
-fn with_allow(mut response: Response<Bytes>) -> Response<Bytes> {
-    if response.status() == StatusCode::METHOD_NOT_ALLOWED {
-        response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET"));
     }
     response
 }

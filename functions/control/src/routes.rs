@@ -57,6 +57,8 @@ pub enum Action {
     Publish,
     ReadEvent,
     ListDeliveries,
+    KeyDocument,
+    IssuerKeys,
     PutEventType,
     ReadEventType,
     ListEventTypes,
@@ -319,6 +321,14 @@ pub static ROUTES: &[Route] = &[
         .query(&["subscription", "event", "state", "cursor", "limit"])
         .answers(&[(200, "Deliveries")])
         .refuses(&[Reason::SubscriptionUnknown, Reason::EventUnknown]),
+
+    route(GET, "/v1/directory/{subscription_id}", Access::Public, Action::KeyDocument,
+        "Read a subscription's signed key document")
+        .answers(&[(200, "SignedKeyDocument"), (304, "")])
+        .refuses(&[Reason::SubscriptionUnknown, Reason::DirectoryStale]),
+    route(GET, "/.well-known/http-message-signatures-directory", Access::Public, Action::IssuerKeys,
+        "Read the keys that sign key documents")
+        .answers(&[(200, "IssuerKeys"), (304, "")]),
 ];
 
 #[cfg(test)]

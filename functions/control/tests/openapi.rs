@@ -61,9 +61,15 @@ fn responses(route: &Route) -> Value {
     for (status, schema) in route.answers {
         let mut answer = json!({ "description": words(*status) });
         if !schema.is_empty() {
-            answer["content"] = json!({ "application/json": { "schema": reference("schemas", schema) } });
+            let kind = match *schema {
+                "IssuerKeys" => "application/http-message-signatures-directory+json",
+                _ => "application/json",
+            };
+            answer["content"] = json!({ kind: { "schema": reference("schemas", schema) } });
         }
-        if ["Subscription", "SubscriptionOnce", "SubscriptionChanged"].contains(schema) || *status == 304 {
+        let tagged =
+            ["Subscription", "SubscriptionOnce", "SubscriptionChanged", "SignedKeyDocument", "IssuerKeys"];
+        if tagged.contains(schema) || *status == 304 {
             answer["headers"] = json!({ "ETag": reference("headers", "ETag") });
         }
         responses.insert(status.to_string(), answer);
@@ -138,7 +144,7 @@ fn page() -> Value {
         "components": {
             "schemas": parts["schemas"],
             "parameters": parts["parameters"],
-            "headers": { "ETag": { "description": "\"<generation>.<revision>\"", "schema": { "type": "string" } } },
+            "headers": { "ETag": { "description": "Strong; of a subscription \"<generation>.<revision>\"", "schema": { "type": "string" } } },
             "securitySchemes": {
                 "root": bearer("The deployment's root token"),
                 "token": bearer("A tenant's token hp_<environment>_…, with the scopes named"),

@@ -251,7 +251,7 @@ fn an_id_that_is_made_up_asks_nobody_and_looks_like_one_that_is_unknown() {
     let mut made_up = public.id.to_string();
     let last = made_up.pop().unwrap();
     made_up.push(if last == '0' { '1' } else { '0' });
-    for id in [made_up.as_str(), "x", "", "sub_", "%2e"] {
+    for id in [made_up.as_str(), "x", "sub_", "%2e"] {
         let (calls, answer) = public.asked(|| public.get(&format!("/v1/directory/{id}")));
         assert_eq!((calls, answer.body()), (0, unknown.body()), "{id}");
         assert_eq!(problem(&answer), (404, "subscription.unknown".into()));

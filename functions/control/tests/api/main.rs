@@ -23,12 +23,12 @@ use ::http::{Request, Response};
 use bytes::Bytes;
 use hookproof_authority::message::Fresh;
 use hookproof_authority::subscription::Described;
-use hookproof_control::{Control, Settings};
+use hookproof_control::{Control, KeyDirectory, KnownIssuer, Settings};
 use hookproof_core::Refusal;
 use hookproof_core::digest::Digest;
 use hookproof_core::endpoint::EndpointPolicy;
 use hookproof_core::id::Generation;
-use hookproof_native::{Kept, MemoryQueue, SeededEntropy, TestClock};
+use hookproof_native::{Kept, MemoryKv, MemoryQueue, SeededEntropy, TestClock};
 use serde_json::{Value, json};
 use support::{Party, Reach, Setup, World, now};
 
@@ -38,6 +38,8 @@ pub(crate) struct Site {
     pub(crate) world: World,
     pub(crate) queue: MemoryQueue<Fresh>,
     pub(crate) journal: Kept,
+    kv: MemoryKv,
+    issuer: KnownIssuer,
     control: Control<Reach, MemoryQueue<Fresh>, TestClock, SeededEntropy, Kept>,
 }
 
@@ -80,11 +82,13 @@ impl Site {
             journal: journal.clone(),
             settings,
         };
-        Self { world, queue, journal, control }
+        let (kv, issuer) = (MemoryKv::new(world.clock.clone()), KnownIssuer::default());
+        Self { world, queue, journal, kv, issuer, control }
     }
 
     pub(crate) fn send(&self, request: Request<Bytes>) -> Response<Bytes> {
-        now(self.control.answer(Ok(request)))
+        let site = KeyDirectory { control: &self.control, kv: &self.kv, issuer: &self.issuer };
+        now(site.answer(Ok(request)))
     }
 
     pub(crate) fn unread(&self, refusal: Refusal) -> Answer {
